@@ -12,25 +12,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what)
+static int report(struct archive_writer *writer, int error, const char *what, const char *said)
 {
-	int saved = errno;
-	const char *said = archive_error_take(code);
-
 	/* If several threads find the disk full, one message is enough. */
 	if (!__atomic_exchange_n(&writer->reported, true, __ATOMIC_RELAXED))
 		eta_error("%s: cannot write %s: %s", writer->anchor, what, said);
-	return saved == ENOSPC || saved == EDQUOT ? -saved : -EIO;
+	return error == ENOSPC || error == EDQUOT ? -error : -EIO;
+}
+
+int write_otf2_failed(struct archive_writer *writer, OTF2_ErrorCode code, const char *what)
+{
+	int error = errno;
+
+	return report(writer, error, what, archive_error_take(code));
 }
 
 int write_otf2_file_failed(struct archive_writer *writer, int error, const char *what)
 {
-	errno = error;
-	return write_otf2_failed(writer,
-				 error == ENOSPC  ? OTF2_ERROR_ENOSPC
-				 : error == EFBIG ? OTF2_ERROR_EFBIG
-						  : OTF2_ERROR_FILE_INTERACTION,
-				 what);
+	return report(writer, error, what, strerror(error));
 }
 
 /* What one thread may write at once: libotf2's file buffer, and its chunks of one file. */
@@ -50,7 +49,7 @@ int write_otf2_check_room(struct archive_writer *writer)
 		bytes = (off_t)limit.rlim_cur;
 	if (fd < 0 ||
 	    (bytes > 0 && fallocate(fd, 0, 0, bytes) != 0 && errno != EOPNOTSUPP && errno != EINTR))
-		rc = write_otf2_failed(writer, OTF2_ERROR_ENOSPC, "more of it");
+		rc = write_otf2_file_failed(writer, errno, "more of it");
 	if (fd >= 0)
 		close(fd);
 	return rc;

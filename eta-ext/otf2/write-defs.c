@@ -244,6 +244,7 @@ int write_otf2_definitions(struct archive_writer *writer)
 	memset(defs.process_group, 0xff, (eta->n_processes + 1) * sizeof(uint32_t));
 	memset(defs.kernel_group, 0xff, (eta->n_processes + 1) * sizeof(uint32_t));
 	write_all(&defs);
+	writer->broken = writer->broken || defs.code != OTF2_SUCCESS;
 	if (defs.code == OTF2_SUCCESS)
 		defs.code = OTF2_Archive_OpenDefFiles(writer->archive);
 	for (uint32_t i = 0; defs.code == OTF2_SUCCESS && i < eta->n_locations; i++)

@@ -22,6 +22,7 @@ struct event_writer {
 	struct runs_writer *runs;      /* NULL: every operation is written by itself */
 	const struct run_summary *run; /* of the ENTER that is written; NULL: of none */
 	struct index_builder index;
+	bool broken;		       /* an event was not taken: evt is not closed */
 	uint32_t depth;		       /* regions open now */
 	uint64_t sizes[ARCHIVE_DEPTH]; /* of the open regions, ARCHIVE_NO_SIZE */
 };
@@ -233,8 +234,10 @@ static int write_event(void *arg, const struct eta_event *event, const struct ru
 		code = write_mark(w, time);
 	else
 		code = write_io(w, time, event);
-	if (code != OTF2_SUCCESS)
+	if (code != OTF2_SUCCESS) {
+		w->broken = true;
 		return write_otf2_failed(w->writer, code, "an event");
+	}
 	written->last_ns = time;
 	written->events++;
 	write_index_event(&w->index, event, time);
@@ -326,7 +329,9 @@ static int write_location(struct archive_writer *writer, struct event_writer *w,
 		rc = write_runs(w, cursor, def->id);
 	eta_cursor_close(cursor);
 	write_index_end(&w->index);
-	code = OTF2_Archive_CloseEvtWriter(writer->archive, w->evt);
+	if (w->broken)
+		__atomic_store_n(&writer->broken, true, __ATOMIC_RELAXED);
+	code = w->broken ? OTF2_SUCCESS : OTF2_Archive_CloseEvtWriter(writer->archive, w->evt);
 	if (rc == 0 && code != OTF2_SUCCESS)
 		rc = write_otf2_failed(writer, code, "the events of a location");
 	snprintf(suffix, sizeof(suffix), "/%" PRIu64 ".evt", def->id);

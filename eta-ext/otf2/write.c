@@ -94,7 +94,11 @@ static int write_archive(struct archive_writer *writer, const struct write_place
 	}
 	if (rc == 0)
 		rc = write_otf2_definitions(writer);
-	if (writer->archive) {
+	/*
+	 * A write that failed in the middle of a file has freed its buffer (see above), which
+	 * closing it would write and free again: the archive stays open until the process ends.
+	 */
+	if (writer->archive && !writer->broken) {
 		code = OTF2_Archive_Close(writer->archive);
 		if (rc == 0 && code != OTF2_SUCCESS)
 			rc = write_otf2_failed(writer, code, "the end of it");

@@ -30,6 +30,7 @@ struct archive_writer {
 	uint64_t events_done;
 	int rc;		  /* the first failure of a thread */
 	bool reported;	  /* a failure; atomic */
+	bool broken;	  /* libotf2 met it in the middle of a file: see write_archive(); atomic */
 	bool long_files;  /* some are written in several pieces; atomic */
 	bool has_runs;	  /* some locations have runs; atomic */
 	unsigned threads; /* that write at a time */

@@ -42,6 +42,18 @@ for at in range(total, 0, -1):
         break  # the archive was not in its place before
 assert calls.count("unlinkat") + calls.count("unlink") > 3, calls
 
+# libotf2 frees the buffer of a file whose write fails in its middle
+merge = by_name["sci-merge of a long archive"]
+place.go(merge)
+whole = place.found(merge)
+row = Run.table.row("EIO up to the middle of a long file of events")
+call = ""
+while call != "write":
+    row.times += 1
+    result, _, injected, call = place.go(merge, "EIO", row.times)
+    assert injected, row.times
+    writes.judge(row, merge, place, "EIO", f"{call}, {row.times}", result, whole)
+
 # the same judgement where a file is cut: a fault is found
 row = Table().row("what is no whole output")
 result, _, _, _ = place.go(export)

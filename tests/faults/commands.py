@@ -44,6 +44,9 @@ def inputs(run):
     made("sci-merge", "-q", "run", "-o", "unified.otf2")
     for seed in "1", "2":
         made(os.path.join(run.programs, "random-trace"), seed, "5", f"random{seed}.otf2", "scheduler")
+    # one file of events of more than the 4 MiB that libotf2 writes at a time
+    made(os.path.join(run.programs, "..", "bench", "bench-generate"), "--events=1800000", "--threads=1", "--part=user",
+         "--output=long.otf2")
     with open(os.path.join(run.scratch, "report.json"), "w", encoding="utf-8") as file:
         file.write(need(run_command(["sci-analyze", "--json", "random1.otf2"], cwd=run.scratch), "report").out)
 
@@ -61,6 +64,8 @@ def writers(run):
                "run/unified.otf2", same=recorded, rest=rest_of_record),
         Writer("sci-merge", ["sci-merge", "-q", at("run"), "-o", "OUT/t.otf2"], *ARCHIVE),
         Writer("sci-merge of archives", ["sci-merge", "-q", at("random1.otf2"), "-o", "OUT/t.otf2"], *ARCHIVE),
+        Writer("sci-merge of a long archive", ["sci-merge", "-q", "--no-runs", at("long.otf2"), "-o", "OUT/t.otf2"],
+               *ARCHIVE),
         Writer("sci-import", ["sci-import", "-q", os.path.join(data, "paje.trace"), "-o", "OUT/t.otf2"], *ARCHIVE),
         Writer("sci-import (text)", ["sci-import", "-q", os.path.join(data, "iotracer-10.log"), "-o", "OUT/t.otf2"],
                *ARCHIVE),
