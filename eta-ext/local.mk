@@ -72,6 +72,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/logs/log-text.c \
 	eta-ext/logs/log-text.h \
 	eta-ext/trace/machines.c \
+	eta-ext/trace/mounts.c \
 	eta-ext/trace/machines.h \
 	eta-ext/trace/ranks.c \
 	eta-ext/trace/ranks.h \

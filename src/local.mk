@@ -32,6 +32,10 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/cells.c src/analysis/tables/cells.h \
 	src/analysis/tables/classes.c src/analysis/tables/classes.h \
 	src/analysis/sweep/crowd.c src/analysis/sweep/crowd.h \
+	src/analysis/tables/company.c src/analysis/tables/company.h \
+	src/analysis/passes/company.c \
+	src/analysis/exchange/company-exchange.c \
+	src/analysis/sweep/elsewhere.c \
 	src/analysis/tables/durations.c src/analysis/tables/durations.h \
 	src/analysis/tables/engine.c src/analysis/tables/engine.h \
 	src/analysis/tables/location-result.h \
@@ -49,6 +53,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/habits-score.c \
 	src/analysis/passes/find-references.c \
 	src/common/columns.c src/common/columns.h \
+	src/common/clock-error.c src/common/clock-error.h \
 	src/common/hash.h \
 	src/analysis/tables/level-regions.c src/analysis/tables/walk.h \
 	src/common/machines.c src/common/machines.h \
@@ -69,6 +74,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/slowdown.c src/analysis/tables/slowdown.h \
 	src/analysis/passes/score.c \
 	src/common/share.c src/common/share.h \
+	src/common/shares.c src/common/shares.h \
 	src/common/spaces.c src/common/spaces.h \
 	src/common/slots.c src/common/slots.h \
 	src/common/spill.c src/common/spill.h \

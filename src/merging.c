@@ -87,6 +87,21 @@ static int say_clock_error(const struct merging *m, struct eta_trace *input)
 											   : 0;
 }
 
+static int say_mount(void *arg, const char *text)
+{
+	return eta_defs_mount(arg, text);
+}
+
+/* Of inputs that were recorded on this machine just now. */
+static int say_mounts(const struct merging *m, struct eta_trace **inputs)
+{
+	int rc = 0;
+
+	for (size_t i = 0; m->mounts && i < m->n_inputs && !rc; i++)
+		rc = m->mounts(say_mount, inputs[i]);
+	return rc;
+}
+
 /* What the inputs are without by intention. */
 static void print_overwritten(FILE *to, const struct eta_trace *merged)
 {
@@ -173,6 +188,8 @@ int merging_run(const struct merging *m, bool *complete)
 		rc = open_inputs(m, inputs);
 	if (rc == 0)
 		rc = say_clock_error(m, inputs[0]);
+	if (rc == 0)
+		rc = say_mounts(m, inputs);
 	if (rc == 0)
 		/* it owns the inputs now */
 		rc = eta_merge_with(inputs, m->n_inputs, &m->merge, &merged);

@@ -22,11 +22,16 @@ struct merging {
 	unsigned threads; /* 0: the number of CPUs */
 	enum eta_links links;
 	const char *clock_error; /* of the wall clock of the machine that they are of, NULL: none */
-	const char *again;	 /* what writes it after a break; NULL: the same command */
-	bool quiet;		 /* no line that moves on a terminal */
-	bool strict;		 /* of merging_command */
-	FILE *report;		 /* where the counts go, a line per trace; NULL: nowhere */
-	bool report_if_lost;	 /* only where something is missing or damaged */
+	/*
+	 * Calls EACH for each network file system of the machine that the inputs are of, as
+	 * eta_defs_mount takes it; NULL: not known here
+	 */
+	int (*mounts)(int (*each)(void *arg, const char *text), void *arg);
+	const char *again;   /* what writes it after a break; NULL: the same command */
+	bool quiet;	     /* no line that moves on a terminal */
+	bool strict;	     /* of merging_command */
+	FILE *report;	     /* where the counts go, a line per trace; NULL: nowhere */
+	bool report_if_lost; /* only where something is missing or damaged */
 };
 
 /*

@@ -17,6 +17,7 @@
 #include "eta-ext/base/printable.h"
 #include "eta-ext/format/spool-budget.h"
 #include "merging.h"
+#include "plugins/kernelio/net-mounts.h"
 #include "plugins/kernelio/wall-clock.h"
 #include "preload.h"
 #include "program-check.h"
@@ -240,6 +241,11 @@ void recording_kernel_stop(struct recording *r, bool ran)
 
 /* ---- after the run ---- */
 
+static int own_mounts(int (*each)(void *arg, const char *text), void *arg)
+{
+	return net_mounts("/proc/self/mountinfo", each, arg);
+}
+
 /* Merges the spools into the archive. */
 static int merge(struct recording *r, bool *complete)
 {
@@ -254,6 +260,7 @@ static int merge(struct recording *r, bool *complete)
 		.no_runs = r->options->no_runs,
 		.report = r->options->quiet ? NULL : stderr,
 		.report_if_lost = !r->options->verbose,
+		.mounts = own_mounts,
 		.again = "sci-merge writes it from the tracers' files",
 		.quiet = r->options->quiet,
 	};

@@ -34,6 +34,8 @@ unit_tests = \
 	tests/unit/test-kernel-spans \
 	tests/unit/test-kernel-spool \
 	tests/unit/test-levels \
+	tests/unit/test-company \
+	tests/unit/test-net-mounts \
 	tests/unit/test-machines \
 	tests/unit/test-match-requests \
 	tests/unit/test-merge \
@@ -72,6 +74,7 @@ script_tests += \
 	tests/cases/analyze-saved.py \
 	tests/cases/analyze-window.py \
 	tests/cases/analyze-schema.py \
+	tests/cases/analyze-shared.py \
 	tests/cases/analyze-views.py \
 	tests/cases/completions.py \
 	tests/cases/examples.py \
@@ -310,6 +313,7 @@ $(traced_libraries): LINK = $(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -o $@
 trace_programs = \
 	tests/programs/dump-trace \
 	tests/programs/follow-spool \
+	tests/programs/make-calls \
 	tests/programs/make-guests \
 	tests/programs/make-hosts \
 	tests/programs/make-machines \
@@ -342,6 +346,7 @@ tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c \
 	src/top/window.c src/top/window.h
 $(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
 tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
+tests_unit_test_net_mounts_SOURCES = tests/unit/test-net-mounts.c plugins/kernelio/net-mounts.c
 tests_unit_test_qmp_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
 tests_unit_test_advice_SOURCES = tests/unit/test-advice.c $(ANSWER)
 tests_unit_test_advice_CPPFLAGS = $(AM_CPPFLAGS)

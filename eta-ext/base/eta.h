@@ -115,6 +115,12 @@ struct eta_file {
 	uint64_t inode;	  /* 0 unknown */
 	const char *fs;	  /* "ext4", "" unknown */
 	const char *host; /* "" unknown */
+	/*
+	 * Of a network file system, its kind and what is mounted: "nfs server:/export". Files of
+	 * one mount and inode are one file, whichever hosts they are seen from. "", NULL: of no
+	 * such, or not known
+	 */
+	const char *mount;
 };
 
 struct eta_handle {

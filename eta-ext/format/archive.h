@@ -106,6 +106,7 @@ enum archive_attribute {
 #define ARCHIVE_FILE_DEV "dev"	   /* of a file */
 #define ARCHIVE_FILE_INODE "inode" /* of a file */
 #define ARCHIVE_FILE_SYSTEM "fs"   /* of a file */
+#define ARCHIVE_FILE_MOUNT "mount" /* of a file on a network file system */
 
 /* Trace properties: what the tracers lost; threads of one input without their like in another. */
 #define ARCHIVE_LOST "SCI::LOST_EVENTS"

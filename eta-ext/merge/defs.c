@@ -105,7 +105,9 @@ static int merge_files(struct eta_trace *trace, struct merge_input *input, struc
 				old->fs = eta_trace_string(trace, file.fs);
 			if (!*old->host && *file.host)
 				old->host = eta_trace_string(trace, file.host);
-			if (!old->path || !old->fs || !old->host)
+			if (!*old->mount && *file.mount)
+				old->mount = eta_trace_string(trace, file.mount);
+			if (!old->path || !old->fs || !old->host || !old->mount)
 				return -ENOMEM;
 		}
 		input->files[i] = index;

@@ -423,6 +423,8 @@ static bool build_files(struct raw_defs *raw, bool ours, struct ref_map *files,
 				.inode = number(raw, properties, file->self, ARCHIVE_FILE_INODE),
 				.fs = text_property(raw, properties, file->self,
 						    ARCHIVE_FILE_SYSTEM),
+				.mount = text_property(raw, properties, file->self,
+						       ARCHIVE_FILE_MOUNT),
 				.host = ours ? home_of(raw, file->scope).host : "",
 			});
 		ok = index != ETA_NONE && PUSH(files, { file->self, index });

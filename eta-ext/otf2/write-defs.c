@@ -139,14 +139,16 @@ static void write_files(struct defs *defs)
 	uint32_t dev = defs_string(defs, ARCHIVE_FILE_DEV),
 		 inode = defs_string(defs, ARCHIVE_FILE_INODE);
 	uint32_t fs = defs_string(defs, ARCHIVE_FILE_SYSTEM);
+	uint32_t mount = defs_string(defs, ARCHIVE_FILE_MOUNT);
 
 	for (uint32_t i = 0; i < defs->eta->n_files; i++) {
 		const struct eta_file *file = &defs->eta->files[i];
 		uint32_t path = defs_string(defs, file->path),
-			 fs_name = defs_string(defs, file->fs);
-		OTF2_AttributeValue value = { 0 };
+			 fs_name = defs_string(defs, file->fs),
+			 mounted = defs_string(defs, file->mount);
+		OTF2_AttributeValue value = { .stringRef = fs_name };
+		OTF2_AttributeValue mount_value = { .stringRef = mounted };
 
-		value.stringRef = fs_name;
 		WRITE(defs, IoRegularFile, i, path, defs_node_of(defs, file->host));
 		if (file->dev)
 			WRITE(defs, IoFileProperty, i, dev, OTF2_TYPE_UINT32,
@@ -156,6 +158,8 @@ static void write_files(struct defs *defs)
 			      defs_value64(file->inode));
 		if (*file->fs)
 			WRITE(defs, IoFileProperty, i, fs, OTF2_TYPE_STRING, value);
+		if (*file->mount)
+			WRITE(defs, IoFileProperty, i, mount, OTF2_TYPE_STRING, mount_value);
 	}
 }
 

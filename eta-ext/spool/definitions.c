@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/array.h"
 #include "eta-ext/base/known.h"
 #include "spool.h"
 
@@ -266,6 +267,18 @@ static void take_state(struct spool *spool, const char *name, const char *value)
 	spool->tracer_ended |= strcmp(name, "SCI::LOST") == 0 || strcmp(name, "SCI::SNAPSHOT") == 0;
 }
 
+/* A mount is no property: files have it. */
+static int take_mount(struct eta_trace *trace, const char *value)
+{
+	struct spool *spool = trace->data;
+	const char *own = eta_trace_string(trace, value);
+
+	if (!own || !ARRAY_FITS(spool->mounts, spool->n_mounts + 1, spool->mounts_room))
+		return -ENOMEM;
+	spool->mounts[spool->n_mounts++] = own;
+	return 0;
+}
+
 /*
  * KEY=VALUE. OTF2 allows letters, digits, '_' and "::" in the name of a property, and has capitals
  * in the anchor file.
@@ -280,6 +293,8 @@ static int define_property(struct eta_trace *trace, uint32_t image, char *text)
 		return 0;
 	}
 	*value++ = '\0';
+	if (image == 0 && strcmp(text, "MOUNT") == 0)
+		return take_mount(trace, value);
 	snprintf(name, sizeof(name), "%s%s",
 		 image || strncmp(text, "SCI::", 5) == 0 ? "" : "SCI::", text);
 	for (char *c = name; *c; c++) {

@@ -442,6 +442,8 @@ static int spool_open(struct eta_trace *trace)
 		rc = spool_kernel_open(trace);
 	if (rc == 0)
 		rc = spool_mapped_files(trace);
+	for (uint32_t i = 0; rc == 0 && i < spool->n_mounts; i++)
+		rc = eta_defs_mount(trace, spool->mounts[i]);
 	if (rc == 0)
 		rc = add_properties(trace);
 	spool_tables_free(spool);
@@ -468,6 +470,7 @@ static void spool_close_trace(struct eta_trace *trace)
 	spool_tables_free(spool);
 	known_free(&spool->numbers);
 	free(spool->files);
+	free(spool->mounts);
 	free(spool->images);
 	free(spool->handles);
 	free(spool->locations);

@@ -78,9 +78,11 @@ struct spool {
 	bool tracer_began, tracer_ended; /* the kernel's, as its properties say */
 	uint32_t listener_tid;		 /* who answers fanotify; 0: not known */
 	uint64_t not_recorded;		 /* calls of a level of detail that was not asked for */
-	uint64_t overwritten;	     /* operations and requests that made room for later ones, */
-	uint64_t overwritten_ns;     /* and the latest time of them (see struct eta_spool_header) */
-	char host[64], boot[40];     /* of the kernel's side, else of the first file */
+	uint64_t overwritten;	 /* operations and requests that made room for later ones, */
+	uint64_t overwritten_ns; /* and the latest time of them (see struct eta_spool_header) */
+	char host[64], boot[40]; /* of the kernel's side, else of the first file */
+	const char **mounts;	 /* as eta_defs_mount takes them, until all files are defined */
+	uint32_t n_mounts, mounts_room;
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, 0: unknown */
 	struct spool_location {
 		bool user;

@@ -119,6 +119,11 @@ uint32_t eta_defs_location(struct eta_trace *trace, const struct eta_location *l
 uint32_t eta_defs_process(struct eta_trace *trace, const struct eta_process *process);
 uint32_t eta_defs_file(struct eta_trace *trace, const struct eta_file *file);
 uint32_t eta_defs_handle(struct eta_trace *trace, const struct eta_handle *handle);
+/*
+ * TEXT: "DEV TYPE SOURCE", which network file system is mounted as that device (major << 20 |
+ * minor) on the one machine that TRACE is of; said of the files that are defined. 0 or -ENOMEM.
+ */
+int eta_defs_mount(struct eta_trace *trace, const char *text);
 /* Of the trace as a whole; of one of its processes. */
 uint32_t eta_defs_property(struct eta_trace *trace, const char *name, const char *value);
 uint32_t eta_defs_process_property(struct eta_trace *trace, uint32_t process, const char *name,

@@ -285,7 +285,8 @@ uint32_t eta_defs_file(struct eta_trace *trace, const struct eta_file *file)
 {
 	const char *path = copy(trace, file->path), *fs = copy(trace, file->fs);
 	const char *host = copy(trace, file->host);
-	struct eta_file *own = path && fs && host ? NEW_DEF(trace, files) : NULL;
+	const char *mount = copy(trace, file->mount ? file->mount : "");
+	struct eta_file *own = path && fs && host && mount ? NEW_DEF(trace, files) : NULL;
 
 	if (!own)
 		return no_memory(trace, "file", file->path);
@@ -293,6 +294,7 @@ uint32_t eta_defs_file(struct eta_trace *trace, const struct eta_file *file)
 	own->path = path;
 	own->fs = fs;
 	own->host = host;
+	own->mount = mount;
 	return trace->defs.n_files - 1;
 }
 

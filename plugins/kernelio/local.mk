@@ -12,6 +12,8 @@ plugins_kernelio_libkernelio_la_SOURCES = \
 	plugins/kernelio/ring-layout.h \
 	plugins/kernelio/shared.h \
 	plugins/kernelio/syscall-list.h \
+	plugins/kernelio/net-mounts.c \
+	plugins/kernelio/net-mounts.h \
 	plugins/kernelio/wall-clock.c \
 	plugins/kernelio/wall-clock.h
 

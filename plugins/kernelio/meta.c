@@ -11,6 +11,7 @@
 
 #include "eta-ext/base/eta.h"
 #include "internal.h"
+#include "net-mounts.h"
 #include "wall-clock.h"
 
 void text_append(char *text, size_t size, const char *format, ...)
@@ -60,6 +61,12 @@ void kernelio_property(struct kernelio *k, const char *text)
 	put_text(k, ETA_RECORD_PROPERTY, 0, 0, text);
 }
 
+static int put_mount(void *arg, const char *text)
+{
+	meta_property(arg, "MOUNT=%s", text);
+	return 0;
+}
+
 /* What is known from the begin on, into a new file NAME. 0 or -errno. */
 static int create(struct kernelio *k, const char *name)
 {
@@ -86,6 +93,7 @@ static int create(struct kernelio *k, const char *name)
 	meta_property(k, "BACKENDS=%s", k->backends);
 	if (wall_clock_error(&error_ns))
 		meta_property(k, "REALTIME_ERROR=%" PRIu64, error_ns);
+	net_mounts("/proc/self/mountinfo", put_mount, k);
 	meta_property(k, "MISSING=%s", k->missing[0] ? k->missing : "none");
 	if (k->filter.light)
 		meta_property(k, "KERNEL_MODE=light");
@@ -173,5 +181,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	dirty_put(k, kernelio_property);
 	clock_reads_put(k, kernelio_property);
 	suspension_tell(k);
+	/* again: some may have come since the begin */
+	net_mounts("/proc/self/mountinfo", put_mount, k);
 	spool_close(&k->meta);
 }

@@ -10,6 +10,7 @@
 #include "premises.h"
 #include "words.h"
 #include "eta-ext/base/plural.h"
+#include "src/common/clock-error.h"
 #include "src/common/machines.h"
 
 /* ---- the score ---- */
@@ -167,18 +168,49 @@ static int put_alike(FILE *out, const struct analysis *a, unsigned width)
 static int put_server(FILE *out, const struct analysis *a, unsigned width)
 {
 	uint64_t server_ns = a->time_ns[CELL_NET_SERVER], lost_ns = a->time_ns[CELL_NET_RETRANSMIT];
-	char line[512], again[192] = "";
+	int64_t more_ns = a->slowdown.cell_ns[CELL_NET_SERVER] -
+			  a->slowdown.interference_cell_ns[CELL_NET_SERVER];
+	char line[768], again[192] = "", more[192] = "";
 
 	if ((server_ns + lost_ns) * 100 < a->io_ns * SERVER_PERCENT || server_ns + lost_ns == 0)
 		return 0;
 	if (lost_ns)
 		snprintf(again, sizeof(again), ", %s until lost calls were sent again",
 			 report_duration((int64_t)lost_ns).text);
+	if (more_ns > 0)
+		snprintf(more, sizeof(more),
+			 ", %s more than the same calls take that are not slowed",
+			 report_duration(more_ns).text);
 	snprintf(line, sizeof(line),
-		 "server: %s of the time in I/O calls went by at a file server%s; whether others "
-		 "made it slow is not known here: record the server, too (sci-kernel --all), and "
-		 "merge both",
-		 report_duration((int64_t)server_ns).text, again);
+		 "server: %s of the time in I/O calls went by at a file server%s%s; what it did "
+		 "meanwhile for clients that are not in this trace, and why it was slow, is not "
+		 "known here: record the server, too (sci-kernel --all), and merge both",
+		 report_duration((int64_t)server_ns).text, again, more);
+	report_wrapped(out, line, false, width);
+	return 0;
+}
+
+/* Less than this part of the lifetime is not worth a line. */
+#define UNDECIDED_PERCENT 2
+
+/* Machines that used the same file, but whose clocks do not say whether at the same time. */
+static int put_undecided(FILE *out, const struct analysis *a, unsigned width)
+{
+	int64_t server_ns = a->slowdown.cell_ns[CELL_NET_SERVER] -
+			    a->slowdown.interference_cell_ns[CELL_NET_SERVER];
+	int64_t ns = a->undecided_ns - (server_ns > 0 ? server_ns : 0);
+	uint64_t error_ns;
+	char line[512];
+
+	if (ns <= 0 || ns * 100 < (int64_t)a->lifetime_ns * UNDECIDED_PERCENT ||
+	    !clock_error_of(a->defs, &error_ns))
+		return 0;
+	snprintf(line, sizeof(line),
+		 "undecided: %s were lost on files that other machines used at about that time; "
+		 "whether meanwhile, their clocks do not tell (%s)",
+		 report_duration(ns).text,
+		 error_ns == UINT64_MAX ? "by how much they differ is not known"
+					: report_duration((int64_t)error_ns).text);
 	report_wrapped(out, line, false, width);
 	return 0;
 }
@@ -268,8 +300,8 @@ static int put_levels_missing(FILE *out, const struct analysis *a, unsigned widt
 
 /* What is to be said besides gets a function and a place here. */
 static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width) = {
-	put_score,   put_verdict, put_gain,   put_own_limit, put_culprits,
-	put_machine, put_alike,	  put_server, put_time,	     put_levels_missing,
+	put_score, put_verdict, put_gain,      put_own_limit, put_culprits,	  put_machine,
+	put_alike, put_server,	put_undecided, put_time,      put_levels_missing,
 };
 
 static void put_nothing(FILE *out, unsigned width)

@@ -84,6 +84,8 @@ static void member_of(const struct analysis *a, uint32_t place, struct member *m
 		c->pid = a->defs->processes[l->process].pid;
 		snprintf(c->name, sizeof(c->name), "%s", a->defs->processes[l->process].name);
 		name_virtual_machine(a->defs, l->process, c);
+	} else if (blame_is_outside(b)) {
+		snprintf(c->name, sizeof(c->name), OUTSIDE_THE_JOB);
 	} else if (b->culprits) {
 		snprintf(c->name, sizeof(c->name), b->tid ? "tasks without a name" : "others");
 	}

@@ -10,6 +10,8 @@
 #include "json-layers.h"
 #include "json-set.h"
 #include "premises.h"
+#include "src/common/clock-error.h"
+#include "src/common/machines.h"
 #include "src/common/texts.h"
 #include "words.h"
 
@@ -74,6 +76,12 @@ static void put_alike(struct json_object o, int64_t ns)
 		set_int(o, "alike_ns", ns);
 }
 
+static void put_undecided(struct json_object o, int64_t ns)
+{
+	if (o.of->version > 1 && ns > 0)
+		set_int(o, "undecided_ns", ns);
+}
+
 /* Interference only, by level. */
 static void put_interference_levels(struct json_object o, const struct slowdown *s, bool all_levels)
 {
@@ -84,20 +92,27 @@ static void put_interference_levels(struct json_object o, const struct slowdown 
 	put_levels(o, "interference_levels", level_ns, all_levels);
 }
 
-/*
- * HOSTS: of several machines' threads; those that slowed one thread are of its own, but for guests.
- */
+static bool is_elsewhere(const struct analysis *a, const struct blame *b, uint32_t victim)
+{
+	if (victim == ETA_NONE)
+		return true;
+	return b->location != ETA_NONE &&
+	       location_machine(a->defs, b->location) != location_machine(a->defs, victim);
+}
+
+/* VICTIM: its location, mostly on the machine of those that slowed it; ETA_NONE: several. */
 static void put_blame(struct json_object in, const struct analysis *a, const struct blame *blame,
-		      uint32_t n, bool hosts)
+		      uint32_t n, uint32_t victim)
 {
 	json_t *array = array_in(in, "blame");
+	bool guests = machines_have_guests(a->defs);
 
 	for (uint32_t i = 0; i < n && in.of->ok; i++) {
 		struct json_object o = object_at_end(array, in.of);
 
 		set_count(o, "tid", blame[i].tid);
 		set_text(o, "name", report_culprit(a, &blame[i]));
-		if (hosts)
+		if (guests || is_elsewhere(a, &blame[i], victim))
 			set_host(o, a, report_culprit_host(a, &blame[i]));
 		set_count(o, "culprits", blame[i].culprits);
 		set_int(o, "ns", blame[i].ns);
@@ -108,7 +123,10 @@ static void put_blame(struct json_object in, const struct analysis *a, const str
 static void put_file(struct json_object o, const struct analysis *a, const struct file_score *f)
 {
 	set_text(o, "path", f->path);
-	set_host(o, a, machine_name(a->defs, f->machine));
+	if (f->machines > 1 && o.of->version > 1)
+		set_count(o, "machines", f->machines);
+	else
+		set_host(o, a, machine_name(a->defs, f->machine));
 	set_count(o, "dev", f->dev);
 	set_count(o, "inode", f->inode);
 	set_count(o, "operations", f->operations);
@@ -176,7 +194,7 @@ static void put_trace(struct json_object in, const struct analysis *a)
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->counts.missing)
 		set_count(o, "missing", a->counts.missing);
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT &&
-	    report_clock_error(a->defs, &clock_error_ns))
+	    clock_error_of(a->defs, &clock_error_ns))
 		set(o, "clock_error_ns",
 		    clock_error_ns == UINT64_MAX ? json_null()
 						 : json_integer((json_int_t)clock_error_ns));
@@ -305,6 +323,7 @@ static void put_application(struct json_object in, const struct analysis *a)
 		put_interference(o, &a->slowdown);
 		set_int(o, "path_ns", a->slowdown.path_ns);
 		put_alike(o, a->alike_ns);
+		put_undecided(o, a->undecided_ns);
 		if (o.of->version > 1)
 			set(o, "slowed_alike", json_boolean(a->slowed_alike));
 	}
@@ -313,7 +332,7 @@ static void put_application(struct json_object in, const struct analysis *a)
 		put_interference_levels(o, &a->slowdown, a->has_levels);
 	put_time(o, a->time_ns, a->has_levels);
 	if (a->options.sci == SCI_DEFAULT)
-		put_blame(o, a, a->blame, a->n_blame, true);
+		put_blame(o, a, a->blame, a->n_blame, ETA_NONE);
 	if (a->options.sci != SCI_DEFAULT || o.of->version == 1)
 		return;
 	if (a->headline != ETA_NONE)
@@ -352,6 +371,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 		put_interference(o, s);
 		set_int(o, "path_ns", s->path_ns);
 		put_alike(o, t->alike_ns);
+		put_undecided(o, t->undecided_ns);
 		set_count(o, "slowed_ns", t->slowed_ns);
 	}
 	set(o, "sci", t->scored ? json_real(t->sci) : json_null());
@@ -366,7 +386,7 @@ static void put_thread(struct json_object o, const struct analysis *a, const str
 	put_time(o, t->time_ns, a->has_levels);
 	put_verdict(o, &t->verdict, t->verdict.advice);
 	if (split)
-		put_blame(o, a, t->blame, t->n_blame, machines_have_guests(a->defs));
+		put_blame(o, a, t->blame, t->n_blame, t->location);
 }
 
 /* How much shorter it would be, and of what. */

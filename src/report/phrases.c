@@ -8,10 +8,9 @@
 
 #include "eta-ext/base/plural.h"
 #include "src/common/columns.h"
+#include "src/common/clock-error.h"
 #include "src/common/machines.h"
 #include "words.h"
-
-#define CLOCK_ERROR "SCI::CLOCK_ERROR" /* as the merge leaves it */
 
 struct report_text report_score(double sci)
 {
@@ -34,6 +33,8 @@ const char *report_culprit(const struct analysis *a, const struct blame *b)
 {
 	if (b->location != ETA_NONE)
 		return a->defs->locations[b->location].name;
+	if (blame_is_outside(b))
+		return OUTSIDE_THE_JOB;
 	if (b->culprits && !b->tid)
 		return "others";
 	return b->tid ? "not traced" : "unknown";
@@ -161,21 +162,6 @@ void report_wrapped(FILE *out, const char *text, bool indent, unsigned width)
 	fprintf(out, "%s%s\n", indent ? "  " : "", rest);
 }
 
-bool report_clock_error(const struct eta_defs *defs, uint64_t *error_ns)
-{
-	for (uint32_t i = 0; i < defs->n_properties; i++) {
-		const struct eta_property *property = &defs->properties[i];
-
-		if (property->process != ETA_NONE || strcmp(property->name, CLOCK_ERROR) != 0)
-			continue;
-		*error_ns = strcmp(property->value, "unknown") == 0
-				    ? UINT64_MAX
-				    : strtoull(property->value, NULL, 10);
-		return true;
-	}
-	return false;
-}
-
 void report_counts(FILE *out, const struct eta_defs *defs, const struct eta_counts *c,
 		   uint64_t open_bios, const struct report_unsure *unsure, bool published,
 		   unsigned width)
@@ -207,7 +193,7 @@ void report_counts(FILE *out, const struct eta_defs *defs, const struct eta_coun
 						 "%s %" PRIu64 " %s", i ? "," : "", rows[i].n,
 						 rows[i].n == 1 && !published ? rows[i].one
 									      : rows[i].many);
-	if (!published && used < sizeof(line) && report_clock_error(defs, &error_ns))
+	if (!published && used < sizeof(line) && clock_error_of(defs, &error_ns))
 		snprintf(line + used, sizeof(line) - used, ", clocks %s%s",
 			 error_ns == UINT64_MAX ? "differ by an unknown time"
 						: "of machines to within ",

@@ -42,6 +42,9 @@ const char *report_culprit_host(const struct analysis *a, const struct blame *b)
 /* The line "culprits: ..." of the interference with all scored threads; none without any. */
 int report_culprits(FILE *out, const struct analysis *a, unsigned width);
 int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level);
+/* What took time at a file server that no thread of the trace did: whoever that is. */
+#define OUTSIDE_THE_JOB "outside the job"
+
 /* Is LEVEL in tables for people? Of file servers only where calls waited for one. */
 bool report_shows_level(const struct analysis *a, enum eta_level level);
 
@@ -70,12 +73,6 @@ struct report_unsure {
 };
 
 #define UNSURE_OPERATIONS "operation of low confidence", "operations of low confidence"
-
-/*
- * By how much clocks of different machines in DEFS may differ; UINT64_MAX: nobody knows. False:
- * they are of one machine.
- */
-bool report_clock_error(const struct eta_defs *defs, uint64_t *error_ns);
 
 /*
  * The line "data: ...": what is missing in a trace, and how exact the clocks of its machines are.

@@ -9,6 +9,7 @@
 
 #include "eta-ext/base/plural.h"
 #include "layers.h"
+#include "src/common/clock-error.h"
 #include "src/common/machines.h"
 #include "views.h"
 #include "words.h"
@@ -136,7 +137,7 @@ static void put_remedies(FILE *out, const struct analysis *a, unsigned width)
 		{ a->open_bios * 100 > a->operations,
 		  "without completion: the end came first, or the kernel did not report it; they "
 		  "count until their call returned" },
-		{ report_clock_error(a->defs, &clock_error_ns) && clock_error_ns == UINT64_MAX,
+		{ clock_error_of(a->defs, &clock_error_ns) && clock_error_ns == UINT64_MAX,
 		  "clocks: what one input did before another may be wrong; sci-merge --clock takes "
 		  "how far they are apart" },
 		{ a->low_confidence * 10 > a->operations,

@@ -1,6 +1,7 @@
 /* The files, those with most interference first. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "src/common/machines.h"
@@ -24,8 +25,14 @@ static void get_path(const void *context, const void *row, struct value *v)
 
 static void get_host(const void *context, const void *row, struct value *v)
 {
-	value_text(v,
-		   machine_name(((const struct analysis *)context)->defs, FILE_OF(row)->machine));
+	const struct file_score *f = FILE_OF(row);
+
+	if (f->machines == 1) {
+		value_text(v, machine_name(((const struct analysis *)context)->defs, f->machine));
+		return;
+	}
+	value_text(v, "");
+	snprintf(v->shown.text, sizeof(v->shown.text), "%" PRIu32 " machines", f->machines);
 }
 
 static void get_device(const void *context, const void *row, struct value *v)

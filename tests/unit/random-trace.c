@@ -55,7 +55,8 @@ static void define(struct eta_trace *trace)
 						 .fs = "ext4",
 						 .inode = 9,
 						 .dev = 8 << 20 | 1,
-						 .host = "b" });
+						 .host = "b",
+						 .mount = "nfs server:/export" });
 	eta_defs_file(trace, &(struct eta_file){ .path = "" });
 	eta_defs_handle(trace, &(struct eta_handle){ .name = "x",
 						     .file = 0,

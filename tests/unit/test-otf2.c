@@ -43,6 +43,7 @@ static void same_definitions(const struct eta_defs *a, const struct eta_defs *b)
 	for (uint32_t i = 0; i < a->n_files; i++) {
 		assert_string_equal(a->files[i].path, b->files[i].path);
 		assert_string_equal(a->files[i].fs, b->files[i].fs);
+		assert_string_equal(a->files[i].mount, b->files[i].mount);
 		assert_int_equal(a->files[i].dev, b->files[i].dev);
 		assert_int_equal(a->files[i].inode, b->files[i].inode);
 		assert_string_equal(a->files[i].host, b->files[i].host);

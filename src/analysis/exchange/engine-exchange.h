@@ -29,6 +29,13 @@ int engine_exchange_pass(struct engine *e, int rc);
 /* Of the classes, the operations that overlapped no other thread's. */
 int engine_exchange_solo(struct engine *e, int rc);
 
+/*
+ * company-exchange.c: which files and servers several machines use, from the uses of each; then the
+ * operations on those, from what each has read. Afterwards all have the same.
+ */
+int engine_exchange_keys(struct engine *e, int rc);
+int engine_exchange_company(struct engine *e, int rc);
+
 /* reference-exchange.c: the reference operations found in what each has read. */
 int engine_exchange_references(struct engine *e, int rc);
 

@@ -17,7 +17,9 @@ struct exchange {
 	void *arg;
 	/* what this process has done: bytes sent, events read, bytes put aside on its disk */
 	uint64_t sent_bytes, events, spilled_bytes;
-	uint64_t gathered_bytes; /* of those sent: to rank 0 alone */
+	uint64_t gathered_bytes;     /* of those sent: to rank 0 alone */
+	uint64_t company_bytes;	     /* of those sent: operations on what several machines use, */
+	uint64_t company_operations; /* and how many this process has read of those */
 	char failure[512]; /* what failed here, or where another process said so; "" unknown */
 };
 

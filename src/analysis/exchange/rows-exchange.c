@@ -332,6 +332,7 @@ static void put_location(struct packet *p, const struct engine *e, uint32_t loca
 		packet_put_wide(p, r->level_square[level]);
 	put_row(p, &r->blame, e->defs->n_locations);
 	put_sums(p, &r->worked_for);
+	packet_put_signed(p, r->undecided_ns);
 	put_bins(p, r->bins, e->options.n_bins);
 	put_slowed(p, &r->slowed);
 	put_pieces(p, r);
@@ -371,6 +372,7 @@ static int take_location(struct packet *p, const struct engine *e, uint32_t loca
 		rc = take_sums(p, &r->blame.some);
 	if (!rc)
 		rc = take_sums(p, &r->worked_for);
+	r->undecided_ns = packet_take_signed(p);
 	if (!rc)
 		rc = take_bins(p, &r->bins, e->options.n_bins);
 	if (!rc)

@@ -51,6 +51,7 @@ void engine_close(struct engine *e)
 	callsites_close(&e->callsites);
 	regions_free(&e->regions);
 	resources_free(&e->resources);
+	company_free(&e->company);
 	baseline_free(&e->baseline);
 	free(e->elsewhere);
 	free(e->thread_of);
@@ -148,6 +149,8 @@ static int find_classes(struct engine *e)
 
 	if (!rc)
 		rc = engine_read(e);
+	if (e->spills)
+		rc = engine_company(e, rc);
 	if (e->options.reference == REFERENCE_SOLO)
 		rc = engine_exchange_solo(e, rc ? rc : engine_solo(e));
 	if (!rc)

@@ -110,6 +110,7 @@ void analysis_rank(struct analysis *a)
 		a->io_ns += t->io_ns;
 		a->lifetime_ns += t->lifetime_ns;
 		a->alike_ns += t->alike_ns;
+		a->undecided_ns += t->undecided_ns;
 		slowdown_add(&a->slowdown, &t->slowdown);
 		for (int c = 0; c < N_CELLS; c++)
 			a->time_ns[c] += t->time_ns[c];

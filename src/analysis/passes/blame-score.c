@@ -16,8 +16,8 @@ struct ranking {
 	uint32_t n, room;
 	uint32_t limit;	  /* 0: none */
 	uint32_t machine; /* of the victim; of several, the keys have it */
-	bool any_rest, any_nobody;
-	struct blame rest, nobody;
+	bool any_rest, any_nobody, any_outside;
+	struct blame rest, nobody, outside;
 	int rc;
 };
 
@@ -81,6 +81,14 @@ static void take(void *arg, const struct sum *sum)
 					    .named_ns = (int64_t)sum->named_ns };
 		return;
 	}
+	if (sum->key == CULPRIT_OUTSIDE) {
+		r->any_outside = true;
+		r->outside = (struct blame){ .location = ETA_NONE,
+					     .machine = BLAME_OUTSIDE,
+					     .culprits = 1,
+					     .ns = (int64_t)sum->ns };
+		return;
+	}
 	if (sum->key == CULPRIT_OTHERS) {
 		add_to_rest(r, &(struct blame){ .ns = (int64_t)sum->ns,
 						.named_ns = (int64_t)sum->named_ns });
@@ -119,14 +127,16 @@ static int put(struct ranking *table, const struct blame_row *row, uint32_t mach
 	blame_row_list(row, r.defs->n_locations, take, &r);
 	if (r.n)
 		qsort(r.list, r.n, sizeof(*r.list), by_time);
-	if (!r.rc && !ARRAY_FITS(table->list, table->n + r.n + 2, table->room))
+	if (!r.rc && !ARRAY_FITS(table->list, table->n + r.n + 3, table->room))
 		r.rc = -ENOMEM;
 	if (!r.rc) {
-		if (r.n) /* analyzer: room for N + R.N + 2 of them is never none */
+		if (r.n) /* analyzer: room for N + R.N + 3 of them is never none */
 			memcpy(&table->list[table->n], r.list, r.n * sizeof(*r.list));
 		table->n += r.n;
 		if (r.any_rest)
 			table->list[table->n++] = r.rest;
+		if (r.any_outside)
+			table->list[table->n++] = r.outside;
 		if (r.any_nobody)
 			table->list[table->n++] = r.nobody;
 	}

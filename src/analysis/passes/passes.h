@@ -16,6 +16,8 @@ int engine_pass(struct engine *e);
 void engine_locations_free(struct engine *e);
 /* thread-of.c: fills `thread_of`; tracks live as long as their thread. */
 int engine_thread_of(struct engine *e);
+/* company.c: what other machines did meanwhile; RC as in engine-exchange.h. */
+int engine_company(struct engine *e, int rc);
 /* references.c: falls back, finds the bounds. The minimum's operation is known at once. */
 int engine_references(struct engine *e);
 /* Once all is known of them: for the pieces of the trace that come after this one. */

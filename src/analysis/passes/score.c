@@ -121,6 +121,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 		if (e->options.reference != REFERENCE_BASELINE)
 			t->alike_ns += tally_alike(y, ref);
 	}
+	t->undecided_ns = r->undecided_ns;
 	counted = slowdown_counted(&t->slowdown, e->options.sci);
 	slowdown_counted_cells(&t->slowdown, e->options.sci, cells);
 	t->sci_io = ratio(counted, t->io_ns);

@@ -87,6 +87,7 @@ static void complete_contended(const struct sweep_thread *l, uint64_t cells, uin
 		switch (cell_table[c].group) {
 		case GROUP_DEVICE:
 		case GROUP_FS:
+		case GROUP_SERVER:
 			if (2 * ns[c] >= l->op.ns[c])
 				ns[c] = l->op.ns[c];
 			break;
@@ -94,6 +95,13 @@ static void complete_contended(const struct sweep_thread *l, uint64_t cells, uin
 			break;
 		}
 	}
+}
+
+/* Whoever it is that makes a server slower than in a run alone, it is somebody else. */
+static uint64_t contend_servers(const struct sweep_thread *l, uint64_t ns[N_CELLS])
+{
+	ns[CELL_NET_SERVER] = time_in(&l->op, CELL_NET_SERVER);
+	return l->op.cells & 1ull << CELL_NET_SERVER;
 }
 
 /* What is left of a reference's time after ALONE_NS without anybody else. */
@@ -170,7 +178,6 @@ static uint64_t culprit_of(uint64_t rank)
 /* Adds claims for those the kernel named in the cell; returns how many. */
 static size_t claims_of_named(struct sweep *s, const struct sweep_thread *l, enum cell cell)
 {
-	uint64_t mask = (1ull << CULPRIT_BITS) - 1;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < l->weights.named.n; i++) {
@@ -179,7 +186,7 @@ static size_t claims_of_named(struct sweep *s, const struct sweep_thread *l, enu
 		if (sum->key >> CULPRIT_BITS == cell)
 			s->claims[n++] = (struct claim){
 				.weight = sum->ns,
-				.rank = rank_of(s->engine->defs, sum->key & mask),
+				.rank = rank_of(s->engine->defs, sum->key & CULPRIT_MASK),
 			};
 	}
 	return n;
@@ -202,6 +209,15 @@ static size_t claims_of(struct sweep *s, const struct sweep_thread *l, unsigned 
 		s->claims[n++] =
 			(struct claim){ .weight = l->weights.file_ns[l->weights.file_threads[i]],
 					.rank = s->plan->ranks[l->weights.file_threads[i]] };
+	for (uint32_t i = 0; i < l->weights.company.n; i++) {
+		const struct sum *sum = &l->weights.company.list[i];
+
+		if (sum->key >> CULPRIT_BITS == kind)
+			s->claims[n++] = (struct claim){
+				.weight = sum->ns,
+				.rank = rank_of(s->engine->defs, sum->key & CULPRIT_MASK),
+			};
+	}
 	if (l->weights.others_ns[kind - N_CELLS])
 		s->claims[n++] = (struct claim){ .weight = l->weights.others_ns[kind - N_CELLS],
 						 .rank = RANK_OTHERS };
@@ -210,7 +226,8 @@ static size_t claims_of(struct sweep *s, const struct sweep_thread *l, unsigned 
 
 static int claims_room(struct sweep *s, const struct sweep_thread *l)
 {
-	size_t n = (size_t)l->weights.named.n + l->weights.n + l->weights.n_file_threads + 1;
+	size_t n = (size_t)l->weights.named.n + l->weights.company.n + l->weights.n +
+		   l->weights.n_file_threads + 1;
 
 	if (n <= s->claims_room)
 		return 0;
@@ -262,6 +279,8 @@ static unsigned overlap_kind(const struct sweep_thread *l, enum cell c)
 		return WEIGHT_DIRTY;
 	case GROUP_DEVICE:
 		return WEIGHT_AHEAD;
+	case GROUP_SERVER:
+		return WEIGHT_SERVER;
 	case GROUP_SELF:
 	case GROUP_LIMIT:
 		return N_WEIGHTS;
@@ -270,16 +289,35 @@ static unsigned overlap_kind(const struct sweep_thread *l, enum cell c)
 	}
 }
 
+/* Of AMOUNT, lost at a server against a run alone, what is due to nobody in the trace. */
+static int64_t outside_of(const struct sweep_thread *l, int64_t amount)
+{
+	uint64_t whole = l->op.ns[CELL_NET_SERVER];
+	uint64_t weights[2] = { l->seen_ns, whole - l->seen_ns };
+	int64_t parts[2];
+
+	/* as in complete_contended() */
+	if (!l->references->time || 2 * l->seen_ns >= whole)
+		return 0;
+	share_exactly(amount, weights, parts, 2);
+	return parts[1];
+}
+
 /*
  * Divides AMOUNT, lost in the cell: to those the kernel named, the rest to those of OVERLAP's kind.
  */
 static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int64_t amount,
 		       int64_t overlap[N_WEIGHTS + 1])
 {
+	int64_t outside = c == CELL_NET_SERVER ? outside_of(l, amount) : 0;
 	enum cell work = c == CELL_PAGECACHE_NONE ? work_of(&l->op) : N_CELLS;
 	uint64_t weights[2] = { 0 };
 	int64_t parts[2];
 
+	if (outside && blame_row_add(&l->result->blame, &s->engine->blame_bound, CULPRIT_OUTSIDE,
+				     (uint64_t)outside, 0) < 0)
+		s->rc = -ENOMEM;
+	amount -= outside;
 	c = work < N_CELLS ? work : c; /* the work has the culprits of the wait */
 	weights[1] = time_in(&l->op, c);
 	for (uint32_t i = 0; i < l->weights.named.n; i++)
@@ -327,10 +365,11 @@ static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
 	}
 }
 
-static bool overlapped_anybody(const struct sweep_thread *l)
+static bool overlapped_anybody(const struct sweep_thread *l, uint64_t contended)
 {
-	return l->weights.named.n || l->weights.n || l->weights.n_file_threads ||
-	       l->weights.crowded;
+	return contended >> CELL_NET_SERVER & 1 || l->weights.named.n || l->weights.company.n ||
+	       l->weights.n || l->weights.n_file_threads || l->weights.crowded ||
+	       l->weights.has_others;
 }
 
 static void blame_nobody(struct sweep_thread *l, const struct loss *loss)
@@ -475,18 +514,23 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 	if (r->known)
 		loss_of(&l->op, r, &loss);
 	if (r->known && e->split) {
+		company_apply(s, l);
 		contended = contended_time(l, interference_ns);
-		if (l->references->time)
+		if (l->references->time) {
+			contended |= contend_servers(l, interference_ns);
 			complete_contended(l, contended, interference_ns);
+		}
 		loss.contended |= contended;
 		/* no level has lost unless a cell has */
-		blames = l->lost_cells && overlapped_anybody(l);
+		blames = l->lost_cells && overlapped_anybody(l, contended);
 	}
 	loss.blamed =
 		(e->options.version_1 ? loss.cells : loss.contended) & ~cells_of_group(GROUP_LIMIT);
 	if (contended || blames || e->options.n_bins)
 		rc = attribute_shared(s, l, &loss, contended, interference_ns, blames);
 	taken_ns = e->split ? taken_of(&loss) : 0;
+	if (e->split && r->known)
+		l->undecided_ns += undecided_of(l, &loss);
 	if (taken_ns)
 		pieces_add(l, taken_ns);
 	if (l->lost_cells && !blames)

@@ -231,7 +231,12 @@ static bool is_cache(const struct sweep *s, const struct presence *p)
 
 static bool is_device(const struct sweep *s, const struct presence *p)
 {
-	return p >= s->device && p < s->device + s->engine->resources.n_devs;
+	return p >= s->device && p < s->device + s->plan->n_devs_and_servers;
+}
+
+static bool is_server(const struct sweep *s, const struct presence *p)
+{
+	return is_device(s, p) && p >= s->device + s->engine->resources.n_devs;
 }
 
 static bool is_changes(const struct sweep *s, const struct presence *p)
@@ -243,6 +248,8 @@ enum weight_kind presence_kind(const struct sweep *s, const struct presence *p)
 {
 	if (is_cache(s, p))
 		return WEIGHT_DIRTY;
+	if (is_server(s, p))
+		return WEIGHT_SERVER;
 	return is_device(s, p) ? WEIGHT_DEVICE : WEIGHT_FS;
 }
 
@@ -384,9 +391,14 @@ static void ends_on(struct sweep *s, struct sweep_thread *l, struct sweep_thread
 		goes(s, p, owner, p->users.list[own->place].since_ns, now);
 }
 
-/* 1 + the device that stands for all devices of DEV's machine; 0: no operation waits for all. */
+/*
+ * 1 + the device that stands for all devices of DEV's machine; 0: no operation waits for all, or it
+ * is a server.
+ */
 static uint32_t everywhere_of(const struct sweep *s, uint32_t dev)
 {
+	if (dev >= s->engine->resources.n_devs)
+		return 0;
 	return s->plan->everywhere[s->engine->resources.devs[dev] >> 32];
 }
 
@@ -423,6 +435,8 @@ static struct presence *watched_by(struct sweep *s, const struct sweep_thread *l
 								  : &s->fs[l->op.dev];
 	case GROUP_DIRTY:
 		return page_cache_of(s, l);
+	case GROUP_SERVER:
+		return &s->device[server_of(s, l)];
 	default:
 		return &s->device[st->what];
 	}
@@ -471,7 +485,8 @@ void watch_begin(struct sweep *s, struct sweep_thread *l, const struct stretch *
 	l->watch.listed = l->lost_cells >> st->cell & 1;
 	if (!l->watch.listed)
 		return;
-	l->watch.queue_ahead = is_device(s, l->watch.on) &&
+	/* at a server none is served first because it came first */
+	l->watch.queue_ahead = is_device(s, l->watch.on) && !is_server(s, l->watch.on) &&
 			       l->watch.on->users.n > (own_on(s, l, l->watch.on)->charged > 0);
 	l->watch.on->watchers.role = ROLE_WATCH;
 	if (is_in_crowd(s, l))

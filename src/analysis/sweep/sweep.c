@@ -144,7 +144,7 @@ static int window_open(struct sweep *s)
 	s->files = calloc(n_files, sizeof(*s->files));
 	s->fs = calloc(n_devs, sizeof(*s->fs));
 	s->changes = calloc(n_devs, sizeof(*s->changes));
-	s->device = calloc(n_devs, sizeof(*s->device));
+	s->device = calloc((size_t)s->plan->n_devs_and_servers + 1, sizeof(*s->device));
 	s->dirty = calloc(s->plan->n_machines ? s->plan->n_machines : 1, sizeof(*s->dirty));
 	if (!s->threads || !s->files || !s->fs || !s->changes || !s->device || !s->dirty)
 		return -ENOMEM;
@@ -166,11 +166,12 @@ static int window_close(struct sweep *s)
 	}
 	for (uint32_t i = 0; s->files && i < r->n_files; i++)
 		presence_free(&s->files[i]);
-	for (uint32_t i = 0; s->fs && s->changes && s->device && i < r->n_devs; i++) {
+	for (uint32_t i = 0; s->fs && s->changes && i < r->n_devs; i++) {
 		presence_free(&s->fs[i]);
 		presence_free(&s->changes[i]);
-		presence_free(&s->device[i]);
 	}
+	for (uint32_t i = 0; s->device && i < s->plan->n_devs_and_servers; i++)
+		presence_free(&s->device[i]);
 	for (uint32_t i = 0; s->dirty && i < s->plan->n_machines; i++)
 		presence_free(&s->dirty[i]);
 	free(s->threads);
@@ -365,8 +366,9 @@ static int find_places(struct sweep_plan *plan)
 	const struct resources *r = &plan->engine->resources;
 	uint32_t *n = calloc((size_t)plan->engine->defs->n_processes + 1, sizeof(*n));
 	bool guests = machines_have_guests(plan->engine->defs);
+	uint32_t n_placed = 0;
 
-	plan->places = calloc(r->n_devs ? r->n_devs : 1, sizeof(*plan->places));
+	plan->places = calloc((size_t)plan->n_devs_and_servers + 1, sizeof(*plan->places));
 	plan->everywhere =
 		calloc((size_t)plan->engine->defs->n_processes + 1, sizeof(*plan->everywhere));
 	if (!n || !plan->places || !plan->everywhere) {
@@ -380,7 +382,47 @@ static int find_places(struct sweep_plan *plan)
 		if ((uint32_t)r->devs[i] == DEV_EVERYWHERE)
 			plan->everywhere[r->devs[i] >> 32] = i + 1;
 	}
+	for (uint32_t i = 0; i < r->n_devs && plan->n_devs_and_servers > r->n_devs; i++) {
+		uint32_t server = plan->server_of[i];
+
+		/* the first that has it gives it its place */
+		if (server < r->n_devs + n_placed)
+			continue;
+		n_placed++;
+		plan->places[server] = n[guests ? 0 : r->devs[i] >> 32]++;
+		if (plan->places[server] >= plan->n_places)
+			plan->n_places = plan->places[server] + 1;
+	}
 	free(n);
+	return 0;
+}
+
+/*
+ * Several file systems of a server on one machine are one place to wait at; of others each is.
+ * Before places are found.
+ */
+static int find_servers(struct sweep_plan *plan)
+{
+	const struct resources *r = &plan->engine->resources;
+	const struct shares *shares = &plan->engine->company.shares;
+	bool any = plan->engine->cells & cells_of_group(GROUP_SERVER);
+
+	plan->n_devs_and_servers = r->n_devs;
+	plan->server_of = calloc(r->n_devs ? r->n_devs : 1, sizeof(*plan->server_of));
+	if (!plan->server_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_devs && any; i++) {
+		const struct share *its = share_of(shares, r->devs[i]), *other;
+		uint32_t k = its ? 0 : i;
+
+		for (; k < i; k++) {
+			other = share_of(shares, r->devs[k]);
+			if (other && other->server == its->server &&
+			    r->devs[k] >> 32 == r->devs[i] >> 32)
+				break;
+		}
+		plan->server_of[i] = k < i ? plan->server_of[k] : plan->n_devs_and_servers++;
+	}
 	return 0;
 }
 
@@ -392,7 +434,8 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 	plan->solo = solo;
 	plan->needs_dirty = (e->cells & cells_of_group(GROUP_DIRTY)) && !solo;
 	plan->needs_fs = e->on_file_systems || ((e->cells & cells_of_group(GROUP_FS)) && !solo);
-	plan->needs_device = (e->cells & cells_of_group(GROUP_DEVICE)) && !solo;
+	plan->needs_device =
+		(e->cells & (cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_SERVER))) && !solo;
 	plan->by_tid = calloc(n, sizeof(*plan->by_tid));
 	plan->thread_number = calloc(n, sizeof(*plan->thread_number));
 	plan->thread_of = calloc(n, sizeof(*plan->thread_of));
@@ -416,7 +459,7 @@ static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
 			plan->by_tid[plan->n_by_tid++] = i;
 	}
 	qsort_r(plan->by_tid, plan->n_by_tid, sizeof(*plan->by_tid), by_tid_and_begin, plan);
-	if (find_places(plan) < 0 || find_kept(plan) < 0)
+	if (find_servers(plan) < 0 || find_places(plan) < 0 || find_kept(plan) < 0)
 		return -ENOMEM;
 	return find_threads(plan);
 }
@@ -469,6 +512,7 @@ static int sweep(struct engine *e, bool solo, unsigned n)
 	free(plan.spaces);
 	free(plan.machines);
 	free(plan.places);
+	free(plan.server_of);
 	free(plan.everywhere);
 	free(plan.ranks);
 	free(plan.kept);

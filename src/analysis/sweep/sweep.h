@@ -42,7 +42,10 @@ struct sweep_thread {
 	struct stretch_watch watch;
 	struct crowd_watch *crowd_watch; /* of crowd.c */
 	struct weights weights;
-	uint64_t unknown_ns; /* lost while nobody was seen: added to the location in the end */
+	uint64_t unknown_ns;  /* lost while nobody was seen: added to the location in the end */
+	int64_t undecided_ns; /* lost where others may have been that are not seen; the same */
+	enum company_found company; /* of other machines, on its file */
+	uint64_t seen_ns;	    /* of its time at a server: with a known thread's call there */
 
 	struct operation_record op;
 
@@ -92,6 +95,12 @@ struct sweep_plan {
 	uint32_t n_machines;
 	uint32_t *places; /* per device: its number on its machine */
 	uint32_t n_places;
+	/*
+	 * Per device of a file system: its server, a number behind those of devices, one per server
+	 * and machine; there are as many of both:
+	 */
+	uint32_t *server_of;
+	uint32_t n_devs_and_servers;
 	uint32_t *everywhere; /* per machine: 1 + its DEV_EVERYWHERE; 0: no operation needs it */
 	uint32_t *thread_of;  /* per location of the sweep: the one of its thread itself */
 	uint32_t *next_own;   /* the next track of the same thread, from that one on; THREAD_NONE */
@@ -189,6 +198,26 @@ static inline bool thread_is_kept(const struct sweep *s, const struct sweep_thre
 void pieces_add(struct sweep_thread *l, int64_t amount);
 /* Adds the window's pieces to those of all windows, which share a lock. 0 or -ENOMEM. */
 int pieces_end(const struct sweep_thread *l);
+
+/* What stands, as a device, for the server of the file system that L's operation is on. */
+static inline uint32_t server_of(const struct sweep *s, const struct sweep_thread *l)
+{
+	return s->plan->server_of[l->op.dev];
+}
+
+/*
+ * elsewhere.c: what other machines did meanwhile on the file and at the server of L's operation,
+ * which is over: stretches are contended, threads get weights.
+ */
+void company_apply(struct sweep *s, struct sweep_thread *l);
+/* Was another machine on its file meanwhile, or may it have been? */
+bool company_is_possible(const struct sweep *s, const struct sweep_thread *l);
+/*
+ * How much of what L's operation lost, LOSS, others may have caused that are not seen: on a file
+ * where the clocks do not say whether they overlap, at a server of which only clients are traced.
+ */
+struct loss;
+int64_t undecided_of(const struct sweep_thread *l, const struct loss *loss);
 
 /* attribute.c: what an operation that is over lost, what of it others caused, and who they were. */
 int attribute(struct sweep *s, struct sweep_thread *l);

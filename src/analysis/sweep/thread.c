@@ -92,6 +92,7 @@ static int finish(struct sweep *s, struct sweep_thread *l)
 
 	if (!s->plan->solo)
 		return attribute(s, l);
+	l->file.overlapped |= company_is_possible(s, l);
 	rc = solo_put(l);
 	if (!rc && !l->file.overlapped && !l->op.truncated)
 		rc = class_add_solo(e->classes.list[l->tally->class], &l->op, l->location);
@@ -244,17 +245,33 @@ static int operation_ends(struct sweep *s, struct sweep_thread *l)
 	return rc < 0 ? rc : next_operation(s, l);
 }
 
+/*
+ * The device on which a stretch delays others as a request does: one throttled before the queue, a
+ * call at a server; false: on none.
+ */
+static bool is_request(const struct sweep *s, const struct sweep_thread *l,
+		       const struct stretch *st, uint32_t *dev)
+{
+	if (st->cell == CELL_BLOCK_THROTTLED)
+		*dev = st->what;
+	else if (st->cell == CELL_NET_SERVER)
+		*dev = server_of(s, l);
+	else
+		return false;
+	return true;
+}
+
 static int stretch_begins(struct sweep *s, struct sweep_thread *l)
 {
 	const struct stretch *st = &l->op.stretches[l->next++];
 	uint64_t now = l->next_ns;
+	uint32_t dev;
 
 	if (cell_table[st->cell].group == GROUP_NATURE) {
 		wait_begin(s, l, st->what, now);
 	} else {
-		/* a request throttled before the queue delays others like one in it */
-		if (st->cell == CELL_BLOCK_THROTTLED)
-			request_begins(s, l, sweep_thread_of(s, l), st->what, now);
+		if (is_request(s, l, st, &dev))
+			request_begins(s, l, sweep_thread_of(s, l), dev, now);
 		watch_begin(s, l, st, now);
 	}
 	l->state = THREAD_IN_STRETCH;
@@ -291,6 +308,7 @@ static int stretch_ends(struct sweep *s, struct sweep_thread *l)
 {
 	const struct stretch *st = &l->op.stretches[l->next - 1];
 	uint64_t now = l->next_ns;
+	uint32_t dev;
 
 	if (cell_table[st->cell].group == GROUP_NATURE) {
 		wait_end(s, l, now);
@@ -300,8 +318,8 @@ static int stretch_ends(struct sweep *s, struct sweep_thread *l)
 		if (name_ahead(s, l, st, others, now) || others)
 			stretch_is_contended(l, l->next - 1);
 		l->file.overlapped |= l->fs_wide && l->contended[l->next - 1];
-		if (st->cell == CELL_BLOCK_THROTTLED)
-			request_ends(s, l, sweep_thread_of(s, l), st->what, now);
+		if (is_request(s, l, st, &dev))
+			request_ends(s, l, sweep_thread_of(s, l), dev, now);
 	}
 	return next_boundary(s, l);
 }
@@ -438,10 +456,11 @@ int sweep_thread_close(struct sweep *s, struct sweep_thread *l)
 	pthread_mutex_t *lock;
 	int rc = 0;
 
-	if (l->result && (l->unknown_ns || l->has_pieces)) {
+	if (l->result && (l->unknown_ns || l->undecided_ns || l->has_pieces)) {
 		lock = &s->engine->location_locks[l->location % ENGINE_LOCKS];
 		pthread_mutex_lock(lock);
 		rc = pieces_end(l);
+		l->result->undecided_ns += l->undecided_ns;
 		if (!rc && l->unknown_ns)
 			rc = blame_row_add(&l->result->blame, &s->engine->blame_bound,
 					   CULPRIT_NOBODY, l->unknown_ns, 0);

@@ -143,13 +143,25 @@ void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep
 	l->weights.file_ns[number] += ns;
 }
 
+void weight_add_company(struct sweep *s, struct sweep_thread *l, enum weight_kind kind,
+			uint32_t location, uint64_t ns)
+{
+	if (location == ETA_NONE)
+		l->weights.others_ns[kind - N_CELLS] += ns;
+	l->weights.has_others |= location == ETA_NONE;
+	if (location != ETA_NONE &&
+	    sums_add(&l->weights.company, (uint64_t)kind << CULPRIT_BITS | location, ns, 0) < 0)
+		s->rc = -ENOMEM;
+}
+
 void weights_clear(struct sweep_thread *l)
 {
 	sums_clear(&l->weights.named);
+	sums_clear(&l->weights.company);
 	l->weights.n = 0;
-	if (l->weights.crowded)
+	if (l->weights.crowded || l->weights.has_others)
 		memset(l->weights.others_ns, 0, sizeof(l->weights.others_ns));
-	l->weights.crowded = false;
+	l->weights.crowded = l->weights.has_others = false;
 	while (l->weights.n_file_threads > 0)
 		l->weights.file_ns[l->weights.file_threads[--l->weights.n_file_threads]] = 0;
 }
@@ -157,6 +169,7 @@ void weights_clear(struct sweep_thread *l)
 void weights_free(struct sweep_thread *l)
 {
 	sums_free(&l->weights.named);
+	sums_free(&l->weights.company);
 	free(l->weights.list);
 	free(l->weights.file_ns);
 	free(l->weights.file_threads);

@@ -22,6 +22,7 @@ enum weight_kind {
 	WEIGHT_DIRTY,
 	WEIGHT_AHEAD,  /* requests that came before */
 	WEIGHT_DEVICE, /* all other requests */
+	WEIGHT_SERVER, /* calls at a file server */
 	N_WEIGHTS,
 };
 
@@ -36,14 +37,16 @@ struct weight {
 struct weights {
 	struct weight *list;
 	uint32_t n, room;
-	bool distinct; /* no two of them are of one kind and thread */
-	bool crowded;  /* more threads overlap it than rows have room for: the rest are */
+	bool distinct;	 /* no two of them are of one kind and thread */
+	bool has_others; /* others_ns has some of other machines */
+	bool crowded;	 /* more threads overlap it than rows have room for: the rest are */
 	uint64_t others_ns[N_WEIGHTS - N_CELLS]; /* one entry, by kind */
 	/* the same of WEIGHT_FILE, per thread, where threads are few; or NULL */
 	uint64_t *file_ns;
 	uint32_t *file_threads; /* threads with any */
 	uint32_t n_file_threads;
-	struct sums named; /* (cell, culprit) */
+	struct sums named;   /* (cell, culprit) */
+	struct sums company; /* (kind, location of another machine); the rest in others_ns */
 };
 
 /* Adds NS for CULPRIT, named by the kernel, or for the thread OTHER. Out of memory: s->rc. */
@@ -51,6 +54,9 @@ void weight_name(struct sweep *s, struct sweep_thread *l, enum cell cell, uint64
 		 uint64_t ns);
 void weight_add(struct sweep *s, struct sweep_thread *l, enum weight_kind kind, uint32_t other,
 		uint64_t ns);
+/* NS for a thread of another machine; LOCATION ETA_NONE: for several. */
+void weight_add_company(struct sweep *s, struct sweep_thread *l, enum weight_kind kind,
+			uint32_t location, uint64_t ns);
 /* Room for N more that are going to be appended to l->weights.list. 0 or -ENOMEM. */
 int weights_reserve(struct sweep *s, struct sweep_thread *l, uint32_t n);
 void weight_add_file(struct sweep *s, struct sweep_thread *l, const struct sweep_thread *other,

@@ -64,8 +64,9 @@ struct analysis {
 	/* with options.squares: of the durations of operations, and of their times at a level */
 	unsigned __int128 square, level_square[ETA_N_LEVELS];
 	struct slowdown slowdown;
-	int64_t alike_ns;  /* of scored threads */
-	bool slowed_alike; /* alike_ns is most of the time in operations */
+	int64_t alike_ns;     /* of scored threads */
+	int64_t undecided_ns; /* the same */
+	bool slowed_alike;    /* alike_ns is most of the time in operations */
 	struct verdict verdict;
 };
 

@@ -12,8 +12,10 @@
 /* A culprit as a number: a location, or a task the trace knows nothing else of, or nobody. */
 #define CULPRIT_FOREIGN (1ull << 32) /* | tid */
 #define CULPRIT_NOBODY (1ull << 33)
-#define CULPRIT_OTHERS (CULPRIT_NOBODY | 1) /* all those that are not distinguished */
+#define CULPRIT_OTHERS (CULPRIT_NOBODY | 1)  /* all those that are not distinguished */
+#define CULPRIT_OUTSIDE (CULPRIT_NOBODY | 2) /* no thread of the trace, but who is not known */
 #define CULPRIT_BITS 34
+#define CULPRIT_MASK ((1ull << CULPRIT_BITS) - 1)
 
 /* A table of sums by key. */
 struct sums {

@@ -12,8 +12,9 @@
  * X(LEVEL, REASON, GROUP): how slowdown in the cell is divided into what others caused and the
  * rest. NATURE: always others. FILE, FS: another thread's operation on the same file (file system)
  * overlapped. DIRTY: another thread wrote to the page cache meanwhile. DEVICE: another thread's
- * request was in flight, or throttled, on the same device. SELF: never others. LIMIT: neither
- * others nor the thread itself, but a limit that somebody set on it.
+ * request was in flight, or throttled, on the same device. SERVER: another thread's call was at the
+ * same server, as far as clients are traced. SELF: never others. LIMIT: neither others nor the
+ * thread itself, but a limit that somebody set on it.
  */
 #define CELLS(X)                                                                                   \
 	X(USER, NONE, FILE)                                                                        \
@@ -68,7 +69,7 @@
 	X(CPU, STEAL, NATURE)                                                                      \
 	X(NET, NONE, SELF)                                                                         \
 	X(NET, RPC_QUEUE, DEVICE)                                                                  \
-	X(NET, SERVER, SELF)                                                                       \
+	X(NET, SERVER, SERVER)                                                                     \
 	X(NET, RETRANSMIT, SELF)
 
 enum cell {
@@ -88,6 +89,7 @@ enum cell_group {
 	GROUP_FS,
 	GROUP_DIRTY,
 	GROUP_DEVICE,
+	GROUP_SERVER,
 	GROUP_SELF,
 	GROUP_LIMIT,
 	N_GROUPS,
@@ -133,13 +135,13 @@ static inline uint64_t cells_of_eviction(void)
 static inline uint64_t cells_of_work_waits(void)
 {
 	return cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FS) |
-	       cells_of_group(GROUP_DIRTY);
+	       cells_of_group(GROUP_DIRTY) | cells_of_group(GROUP_SERVER);
 }
 
 /* In these cells, a task that the kernel names counts beside those seen on the resource. */
 static inline bool cell_names_others(enum cell cell)
 {
-	return 1ull << cell & cells_of_work_waits();
+	return 1ull << cell & (cells_of_work_waits() & ~cells_of_group(GROUP_SERVER));
 }
 
 /* The cell of a region; a reason that is foreign to the level counts as none. */

@@ -8,6 +8,7 @@
 #include "blame.h"
 #include "callsites.h"
 #include "classes.h"
+#include "company.h"
 #include "habits.h"
 #include "location-result.h"
 #include "resources.h"
@@ -46,6 +47,7 @@ struct engine {
 	struct reference *pool;		     /* all references */
 	uint32_t n_pool;
 	struct resources resources;
+	struct company company;	    /* what other machines did, on what several use */
 	struct file_sum *file_sums; /* per number of resources.h */
 	struct spill spill;
 	uint64_t cells;	      /* set of those with any time */

@@ -34,6 +34,7 @@ struct location_result {
 	struct spill_stream solo_stream; /* a bit per operation: it overlapped no other thread's */
 	/* what the windows of the sweep add to, under a lock of the engine: */
 	struct blame_row blame;
+	int64_t undecided_ns;	/* lost where it is not known whether others were there */
 	struct sums worked_for; /* of a kernel thread: bytes it wrote, by who dirtied them (tid) */
 	struct bin *bins;
 	/* that in which the last operation began, from and to: the next is mostly in the same */

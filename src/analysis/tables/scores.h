@@ -12,15 +12,22 @@
 #include "slowdown.h"
 #include "verdict.h"
 
+#define BLAME_OUTSIDE UINT32_MAX /* somebody, but no thread of the trace */
+
 /* Interference that somebody caused to a thread, or to all. */
 struct blame {
 	uint32_t location; /* index into the definitions; ETA_NONE: not in the trace */
 	uint32_t tid;	   /* 0 without a location: nobody was seen, or the rest */
-	uint32_t machine;  /* with a tid alone: its machine (eta_machine) */
+	uint32_t machine;  /* with a tid alone: its machine (eta_machine); without: BLAME_OUTSIDE */
 	uint32_t culprits; /* 1; 0: nobody; with options.n_culprits, how many the rest are */
 	int64_t ns;
 	int64_t named_ns; /* the part that the kernel named; the rest by overlap */
 };
+
+static inline bool blame_is_outside(const struct blame *b)
+{
+	return b->location == ETA_NONE && !b->tid && b->machine == BLAME_OUTSIDE;
+}
 
 /* An interval of the trace's time: what begins in it, and its part of what spreads over it. */
 struct bin {
@@ -48,6 +55,8 @@ struct thread_score {
 	struct slowdown slowdown;
 	/* waits that the reference has, too, while others were there: not in the score */
 	int64_t alike_ns;
+	/* of what was lost as its own: where others may have been that are not seen */
+	int64_t undecided_ns;
 	double sci, sci_low, sci_high, sci_io; /* paper: low and high equal sci */
 	double sure; /* the part of sci that is not by chance: decides whether there is a verdict */
 	struct verdict verdict;
@@ -97,9 +106,10 @@ struct callsite_score {
 
 /* Operations on a file, and what they lost; an unknown file has no inode and no path. */
 struct file_score {
-	const char *path; /* "" unknown */
-	uint32_t machine; /* eta_machine */
-	uint32_t dev;
+	const char *path;  /* "" unknown */
+	uint32_t machine;  /* eta_machine; of several the first */
+	uint32_t machines; /* that used it: one on a network file system is one for all */
+	uint32_t dev;	   /* on that machine */
 	uint64_t inode;
 	uint64_t operations;
 	uint64_t bytes_read, bytes_written;
