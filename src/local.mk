@@ -22,6 +22,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/tables/baseline.c src/analysis/tables/baseline.h \
 	src/analysis/passes/bins-score.c \
 	src/analysis/passes/command-lines.c \
+	src/analysis/passes/between.c \
 	src/analysis/passes/limits.c \
 	src/analysis/tables/blame.c src/analysis/tables/blame.h \
 	src/analysis/sweep/blame-bound.c \

@@ -178,6 +178,7 @@ kernel_tests += \
 	tests/cases/export-examples.py \
 	tests/cases/harmless-both.py \
 	tests/cases/kernel-backends.py \
+	tests/cases/kernel-between.py \
 	tests/cases/kernel-calls.py \
 	tests/cases/kernel-compat.py \
 	tests/cases/kernel-control.py \

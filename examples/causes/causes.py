@@ -104,8 +104,9 @@ CAUSES = [
     # one thread waits as long for the device's limit as several do for each other's reads
     Cause("page-lock", {("pagecache", "page lock")}, conditions.throttled, prepared=True,
           strength=1000, solo=conditions.journalled),
-    Cause("reclaim", {("pagecache", "reclaim at own limit")}, conditions.little_memory,
-          options=("-n", "4800"), threads=2, strength=32, strengths=(256, 64, 32), culprit=None, solo=conditions.plain),
+    Cause("reclaim", {("pagecache", "reclaim at own limit")}, conditions.touched(conditions.little_memory, 700),
+          options=("-n", "4800"), threads=2, strength=32, strengths=(256, 64, 32), culprit=None,
+          solo=conditions.touched(conditions.plain, 700), victim="reclaim"),
     Cause("journal-commit", {("fs", "journal commit")}, conditions.journalled,
           program="fsync-storm", baseline=True),
     Cause("allocation", {("fs", "allocation")}, conditions.one_group,

@@ -205,6 +205,22 @@ def little_memory(place, megabytes):
         yield Condition(place.folder, wrap)
 
 
+TOUCH = 'dd if=/dev/zero of=/dev/null bs="$0" count=1 2>/dev/null; exec "$@"'
+
+
+def touched(condition, megabytes):
+    """
+    CONDITION, with MEGABYTES of memory used and given back just before the program begins: a virtual machine may get
+    from its host what was not used lately, or never, only at the first touch, at thirty times the cost. A run that
+    takes more memory than the other one would pay for that, too.
+    """
+    @contextlib.contextmanager
+    def made(place, strength):
+        with condition(place, strength) as inner:
+            yield Condition(inner.data, ["sh", "-c", TOUCH, f"{megabytes}M", *inner.wrap], inner.beside, inner.traced)
+    return made
+
+
 # In the same recording; in a process group of its own.
 BESIDE = """
     setsid {} &

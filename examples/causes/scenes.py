@@ -276,7 +276,8 @@ SCENES = [
     Cause("io-limit", {("block", "throttled by own limit")}, conditions.throttled, "direct", ["-n", "500"],
           prepared=True, threads=1, strength=200, culprit=LIMIT, baseline=True, solo=journalled),
     Cause("memory-limit", {("pagecache", "reclaim at own limit"), ("pagecache", "dirty throttling")},
-          conditions.little_memory, "dirtying", ["-n", "256"], threads=1, strength=16, culprit=LIMIT, solo=plain),
+          conditions.touched(conditions.little_memory, 400), "dirtying", ["-n", "256"], threads=1, strength=16,
+          culprit=LIMIT, solo=conditions.touched(plain, 400), victim="dirtying"),
     # ---- who syncs beside ----
     Cause("storm-1", COMMIT_OR_DISK, storm(journalled, 1), "fsync-storm", ["-n", "200"], threads=1,
           culprit=NEIGHBOUR, baseline=True),

@@ -165,6 +165,12 @@ uint32_t listener_find(struct kernelio *k);
 
 /* limits.c: the limits that threads waited for, as a property. */
 void limits_put(struct kernelio *k);
+/*
+ * waking.c: gives PUT the calls that threads waited for between their own, "NAME=VALUE"; before
+ * loading, by which calls threads do so.
+ */
+void wakings_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text));
+void waking_prepare(struct kernelio_bpf *bpf);
 /* How long the machine has been suspended since it was started; and since meta_create(). */
 uint64_t suspended_ns(void);
 void suspension_tell(struct kernelio *k);

@@ -32,7 +32,8 @@ bpf_programs = \
 	plugins/kernelio/bpf/syscall.bpf.c \
 	plugins/kernelio/bpf/task.bpf.c \
 	plugins/kernelio/bpf/uring.bpf.c \
-	plugins/kernelio/bpf/wait.bpf.c
+	plugins/kernelio/bpf/wait.bpf.c \
+	plugins/kernelio/bpf/waking.bpf.c
 bpf_headers = \
 	plugins/kernelio/bpf/queue-ahead.h \
 	plugins/kernelio/bpf/aio.h \
@@ -136,6 +137,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/rings.c \
 	plugins/kernelio/sleeps.c \
 	plugins/kernelio/sleeps.h \
+	plugins/kernelio/waking.c \
 	plugins/kernelio/writeback.c
 nodist_plugins_kernelio_libkernelio_la_SOURCES = plugins/kernelio/kernelio.skel.h
 BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
@@ -156,7 +158,8 @@ bpf_objects = \
 	plugins/kernelio/bpf/syscall.bpf.o \
 	plugins/kernelio/bpf/task.bpf.o \
 	plugins/kernelio/bpf/uring.bpf.o \
-	plugins/kernelio/bpf/wait.bpf.o
+	plugins/kernelio/bpf/wait.bpf.o \
+	plugins/kernelio/bpf/waking.bpf.o
 # the same bytes wherever it is built: the object has the names of its sources
 bpf_cflags = -O2 -g -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Werror \
 	-ffile-prefix-map=$(abs_top_srcdir)/= -ffile-prefix-map=$(abs_top_builddir)=.

@@ -149,6 +149,7 @@ int meta_snapshot(struct kernelio *k)
 	if (rc == 0) {
 		meta_places(k);
 		limits_put(k);
+		wakings_put(k, kernelio_property);
 		dirty_put(k, kernelio_property);
 		suspension_tell(k);
 		/* there is nothing behind it, as with one that has stopped */
@@ -178,6 +179,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	meta_property(k, "LOST=%llu", (unsigned long long)counts->lost_all);
 	loss_properties(k);
 	limits_put(k);
+	wakings_put(k, kernelio_property);
 	dirty_put(k, kernelio_property);
 	clock_reads_put(k, kernelio_property);
 	suspension_tell(k);

@@ -121,6 +121,7 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	bpf->rodata->tick_ns = tick_ns();
 	bpf->rodata->loop_file_offset = k->loop_file_offset;
+	waking_prepare(bpf);
 	bpf->rodata->call_nanosleep = SYS_nanosleep;
 	bpf->rodata->call_clock_nanosleep = SYS_clock_nanosleep;
 	if (unseen)

@@ -73,7 +73,8 @@
 	X(on_rpc_end, rpc_task_end, NET, EXTRA)                                                    \
 	X(on_nfs_write, nfs_initiate_write, NET, EXTRA)                                            \
 	X(on_switch, sched_switch, CPU, LEVEL)                                                     \
-	X(on_wakeup, sched_wakeup, CPU, LEVEL)
+	X(on_wakeup, sched_wakeup, CPU, LEVEL)                                                     \
+	X(on_waking, sched_waking, CPU, EXTRA)
 
 /*
  * X(PROGRAM, CATEGORY): a program of the list that reads no argument of its tracepoint, so that it
@@ -202,7 +203,8 @@
 	X(on_rpc_end)                                                                              \
 	X(on_nfs_write)                                                                            \
 	X(on_switch)                                                                               \
-	X(on_wakeup)
+	X(on_wakeup)                                                                               \
+	X(on_waking)
 
 /* The tracepoints, then the functions (functions.h). */
 enum kernelio_probe {

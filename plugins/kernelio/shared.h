@@ -151,6 +151,20 @@ struct kernelio_limit {
 	char names[KERNELIO_LIMIT_DEPTH][KERNELIO_LIMIT_NAME];
 };
 
+/* How many system calls are known in which threads wait for each other, and as many to wake. */
+#define KERNELIO_THREAD_CALLS 9
+
+/*
+ * Waits of threads between their operations, while the thread that then woke them was in a certain
+ * call: value of the map `wakings`.
+ */
+struct kernelio_waking {
+	uint64_t ns, n; /* together */
+	uint64_t longest_ns;
+	uint32_t tid; /* who waited longest at once */
+	uint32_t zero;
+};
+
 /*
  * A task that is not traced, the last one to be slowed by the kernel for want of pages: it takes
  * the same that a traced thread waits for.

@@ -48,6 +48,44 @@ static int put_score(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
+/* What is less of the lifetimes is not worth a line. */
+#define BETWEEN_PERCENT 2
+#define BETWEEN_SHOWN 2
+
+/* How long threads waited between their calls for others that were in one; 0: little. */
+static uint64_t between_ns(const struct analysis *a)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < a->n_between; i++)
+		ns += a->between[i].ns;
+	return a->options.sci == SCI_DEFAULT && ns * 100 >= a->lifetime_ns * BETWEEN_PERCENT ? ns
+											     : 0;
+}
+
+/* Locks and semaphores of the program's own: who has them may be in a call. */
+static int put_between(FILE *out, const struct analysis *a, unsigned width)
+{
+	uint64_t sum_ns = between_ns(a);
+	char line[1024], calls[512] = "";
+	size_t used = 0;
+
+	if (!sum_ns)
+		return 0;
+	for (uint32_t i = 0; i < a->n_between && i < BETWEEN_SHOWN; i++)
+		used += (size_t)snprintf(
+			calls + used, sizeof(calls) - used, "%s%.64s (%s wait%s, %s each)",
+			i ? ", " : "", a->between[i].function, report_count(a->between[i].n).text,
+			plural(a->between[i].n),
+			report_duration((int64_t)(a->between[i].ns / a->between[i].n)).text);
+	snprintf(line, sizeof(line),
+		 "between calls: threads waited %s for others that were in %s; this is not in the "
+		 "score, which counts what is lost inside of calls",
+		 report_duration((int64_t)sum_ns).text, calls);
+	report_wrapped(out, line, false, width);
+	return 0;
+}
+
 static void put_verdict_words(FILE *out, const struct analysis *a)
 {
 	fprintf(out, "verdict: %s", report_verdict(&a->verdict).text);
@@ -61,6 +99,9 @@ static int put_verdict(FILE *out, const struct analysis *a, unsigned width)
 	char advice[1024];
 
 	advice_text(a, advice, sizeof(advice));
+	if (a->verdict.share <= 0 && between_ns(a))
+		snprintf(advice, sizeof(advice),
+			 "No interference to speak of inside of I/O calls, but between them.");
 	put_verdict_words(out, a);
 	report_wrapped(out, advice, true, width);
 	return 0;
@@ -300,8 +341,8 @@ static int put_levels_missing(FILE *out, const struct analysis *a, unsigned widt
 
 /* What is to be said besides gets a function and a place here. */
 static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width) = {
-	put_score, put_verdict, put_gain,      put_own_limit, put_culprits,	  put_machine,
-	put_alike, put_server,	put_undecided, put_time,      put_levels_missing,
+	put_score,   put_verdict, put_gain,   put_own_limit, put_culprits, put_machine,
+	put_between, put_alike,	  put_server, put_undecided, put_time,	   put_levels_missing,
 };
 
 static void put_nothing(FILE *out, unsigned width)

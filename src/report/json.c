@@ -222,6 +222,26 @@ static void put_limits(struct json_object in, const struct analysis *a)
 	}
 }
 
+/* Of version 2: waits between operations for threads that were in one. */
+static void put_between(struct json_object in, const struct analysis *a)
+{
+	json_t *array;
+
+	if (in.of->version == 1 || a->options.sci != SCI_DEFAULT)
+		return;
+	array = array_in(in, "waits_between");
+	for (uint32_t i = 0; in.of->ok && i < a->n_between; i++) {
+		const struct between *b = &a->between[i];
+		struct json_object o = object_at_end(array, in.of);
+
+		set_text(o, "function", b->function);
+		set_count(o, "ns", b->ns);
+		set_count(o, "count", b->n);
+		set_text(o, "longest",
+			 b->longest == ETA_NONE ? "" : a->defs->locations[b->longest].name);
+	}
+}
+
 static void put_mode(struct json_object in, const struct analysis *a)
 {
 	struct json_object o = object_in(in, "mode");
@@ -472,6 +492,7 @@ static void put_whole(struct json_object root, const struct analysis *a)
 	put_mode(root, a);
 	put_application(root, a);
 	put_limits(root, a);
+	put_between(root, a);
 	json_put_layers(root, a);
 }
 

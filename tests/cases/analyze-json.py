@@ -117,7 +117,7 @@ KEYS = {"overlapping_regions": "crossing", "out_of_order": "disorder", "interfer
         "total_ns": "sum_ns", "timeline": "bins", "count_a": "n_a", "count_b": "n_b",
         "interference_a_ns": "others_a_ns", "interference_b_ns": "others_b_ns"}
 # which version 1 does not have
-NEW = {"own_limit_ns", "limits", "suspended_ns", "alike_ns", "slowed_alike", "processes"}
+NEW = {"own_limit_ns", "limits", "waits_between", "suspended_ns", "alike_ns", "slowed_alike", "processes"}
 REASONS = {"queue time": "queue", "service time": "device", "throttled before the queue": "held back",
            "throttled by own limit": "held back by own limit", "wakeup latency": "wake-up"}
 

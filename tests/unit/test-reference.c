@@ -368,9 +368,9 @@ static void chance_has_no_verdict(void **state)
 
 /*
  * Twenty commits of 1000 ns in two halves of the call, of which BESIDE_NS beside another's write;
- * alone they take 100 ns. What others took of each.
+ * alone they take 100 ns, but one LONG_NS. What others took of each.
  */
-static int64_t taken_beside(uint64_t beside_ns)
+static int64_t taken_beside(uint64_t beside_ns, uint64_t long_ns)
 {
 	static const struct waiting commit = { "vfs:sys_fsync", "fs:journal commit", 0 };
 	struct analysis_options against = { .reference = REFERENCE_BASELINE };
@@ -384,7 +384,7 @@ static int64_t taken_beside(uint64_t beside_ns)
 	for (uint64_t i = 0; i < 20; i++) {
 		uint64_t at = i * 5000;
 
-		wait_in(alone, 0, &commit, at, 100, 100);
+		wait_in(alone, 0, &commit, at, 100, i ? 100 : long_ns);
 		call_begins(t, 0, commit.call, at);
 		memory_enter(t, 0, at + 50, commit.reason);
 		memory_leave(t, 0, at + 50 + beside_ns, commit.reason);
@@ -401,12 +401,18 @@ static int64_t taken_beside(uint64_t beside_ns)
 	return ns;
 }
 
-/* Who waits longer than alone, for most of it beside others, does so because of them. */
+/* Who waits longer than alone, for most of it beside others, or longer than ever alone, does so
+ * because of them. */
 static void rest_of_a_wait_beside_others(void **state)
 {
 	(void)state;
-	assert_int_equal(taken_beside(600), 900);
-	assert_int_equal(taken_beside(400), 400 - 400 / 10);
+	assert_int_equal(taken_beside(600, 100), 900);
+	/* alone one is longer: of a mean of 200 ns each has the same part */
+	assert_int_equal(taken_beside(600, 2100), 800);
+	assert_int_equal(taken_beside(400, 2100), 400 - 400 / 5);
+	/* alone none is as long, so that a tenth of the wait is enough */
+	assert_int_equal(taken_beside(400, 100), 900);
+	assert_int_equal(taken_beside(90, 100), 90 - 90 / 10);
 }
 
 /*

@@ -368,6 +368,31 @@ static void limits_are_nobodys(void **state)
 	}
 }
 
+/* What others were in while threads waited for them: largest first; what is no entry is none. */
+static void waits_between_calls(void **state)
+{
+	struct eta_trace *t = memory_trace_new("between");
+	uint32_t a = memory_thread(t, 1, 5);
+	struct analysis *r;
+
+	(void)state;
+	call(t, a, "read", 0, 10);
+	assert_int_not_equal(eta_defs_property(t, "SCI::WAITED_BETWEEN",
+					       "pwrite|200|2|5; x|9; |9|1|5; y|9|0|5; z|9|1|5z; "
+					       "fsync|300|4|77"),
+			     ETA_NONE);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(r->n_between, 2);
+	assert_string_equal(r->between[0].function, "fsync");
+	assert_int_equal(r->between[0].ns, 300);
+	assert_int_equal(r->between[0].n, 4);
+	assert_int_equal(r->between[0].longest, ETA_NONE);
+	assert_string_equal(r->between[1].function, "pwrite");
+	assert_int_equal(r->between[1].longest, a);
+	assert_float_equal(r->sci_max, 0, 0);
+	finish(t, r);
+}
+
 /*
  * Somebody not traced, whom the kernel names in a wait, was in the way for as long as it says, and
  * in what belongs to no thread alone.
@@ -588,6 +613,7 @@ int main(void)
 		cmocka_unit_test(untraced_do_not_dilute),
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(limits_are_nobodys),
+		cmocka_unit_test(waits_between_calls),
 		cmocka_unit_test(named_are_others),
 		cmocka_unit_test(work_comes_with_the_wait),
 		cmocka_unit_test(evicted_would_be_hits),

@@ -244,6 +244,8 @@ void analysis_free(struct analysis *a)
 	slowed_list_free(&a->slowed);
 	free(a->limits);
 	free(a->limits_text);
+	free(a->between);
+	free(a->between_text);
 	free(a->limit_advice);
 	free(a);
 }

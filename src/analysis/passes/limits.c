@@ -12,8 +12,10 @@
 #define OVERWRITTEN "SCI::RECORDS_OVERWRITTEN"
 #define SUSPENDED "SCI::SUSPENDED_NS"
 
-static const char *property(const struct eta_defs *defs, const char *name)
+const char *engine_property(const struct engine *e, const char *name)
 {
+	const struct eta_defs *defs = e->defs;
+
 	for (uint32_t i = 0; i < defs->n_properties; i++)
 		if (defs->properties[i].process == ETA_NONE &&
 		    strcmp(defs->properties[i].name, name) == 0)
@@ -65,9 +67,9 @@ static int add_advice(struct analysis *a, const char *what)
 
 /* If the verdict is eviction by others, puts the control group whose memory was full into the
  * advice. */
-static int name_evicting(struct analysis *a, const struct eta_defs *defs)
+static int name_evicting(const struct engine *e, struct analysis *a)
 {
-	const char *what = strchr(property(defs, EVICTED_FOR), '|');
+	const char *what = strchr(engine_property(e, EVICTED_FOR), '|');
 
 	if (!what || strcmp(a->verdict.level, eta_level_name(ETA_LEVEL_PAGECACHE)) != 0 ||
 	    strcmp(a->verdict.reason, eta_reason_name(ETA_REASON_EVICTION)) != 0)
@@ -91,19 +93,19 @@ static int name_limit(struct analysis *a)
 
 int engine_limits(const struct engine *e, struct analysis *a)
 {
-	const char *text = property(e->defs, LIMITS);
+	const char *text = engine_property(e, LIMITS);
 	size_t n = 1;
 
 	for (const char *c = text; *c; c++)
 		n += *c == ';';
 	a->limits = calloc(n, sizeof(*a->limits));
 	a->limits_text = strdup(text);
-	a->suspended_ns = strtoull(property(e->defs, SUSPENDED), NULL, 10);
-	a->overwritten = strtoull(property(e->defs, OVERWRITTEN), NULL, 10);
+	a->suspended_ns = strtoull(engine_property(e, SUSPENDED), NULL, 10);
+	a->overwritten = strtoull(engine_property(e, OVERWRITTEN), NULL, 10);
 	a->light = e->regions.light;
 	if (!a->limits || !a->limits_text)
 		return -ENOMEM;
 	take(a, a->limits_text);
 	qsort(a->limits, a->n_limits, sizeof(*a->limits), by_time);
-	return a->verdict.own_limit ? name_limit(a) : name_evicting(a, e->defs);
+	return a->verdict.own_limit ? name_limit(a) : name_evicting(e, a);
 }

@@ -40,6 +40,10 @@ int engine_slowed(const struct engine *e, struct analysis *a);
 int engine_callsites(const struct engine *e, struct analysis *a);
 /* limits.c: once the verdict is known. */
 int engine_limits(const struct engine *e, struct analysis *a);
+/* The property NAME of the trace; "": it has none. */
+const char *engine_property(const struct engine *e, const char *name);
+/* between.c */
+int engine_between(const struct engine *e, struct analysis *a);
 /* critical.c: processes, and how much shorter they would be. */
 int engine_critical(const struct engine *e, struct analysis *a);
 

@@ -74,27 +74,32 @@ static uint64_t contended_time(const struct sweep_thread *l, uint64_t ns[N_CELLS
 	return cells;
 }
 
+#define BESIDE_OTHERS 2	      /* 1 / this part of a wait */
+#define BESIDE_OTHERS_LONG 10 /* the same of a wait that is longer than any call alone */
+
 /*
  * Against a run alone the usual length of the wait is known. An operation that waits longer here,
  * with others present for half of the wait or more, does so because of them: the device or the
- * journal is busy with their work for a while after their last request.
+ * journal is busy with their work for a while after their last request. If it waits longer than
+ * any operation took alone, a tenth is enough. Returns the set of such cells.
  */
-static void complete_contended(const struct sweep_thread *l, uint64_t cells, uint64_t ns[N_CELLS])
+static uint64_t complete_contended(const struct sweep_thread *l, uint64_t cells,
+				   uint64_t ns[N_CELLS])
 {
+	uint64_t longest_ns = l->references->by[BY_HEADLINE]->longest_ns, completed = 0;
+
+	cells &= cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FS) |
+		 cells_of_group(GROUP_SERVER);
 	while (cells) {
 		enum cell c = cell_next(&cells);
+		bool is_longer = longest_ns && l->op.ns[c] > longest_ns;
 
-		switch (cell_table[c].group) {
-		case GROUP_DEVICE:
-		case GROUP_FS:
-		case GROUP_SERVER:
-			if (2 * ns[c] >= l->op.ns[c])
-				ns[c] = l->op.ns[c];
-			break;
-		default:
-			break;
-		}
+		if (ns[c] * (is_longer ? BESIDE_OTHERS_LONG : BESIDE_OTHERS) < l->op.ns[c])
+			continue;
+		ns[c] = l->op.ns[c];
+		completed |= 1ull << c;
 	}
+	return completed & ~cells_of_group(GROUP_SERVER); /* see outside_of() */
 }
 
 /* Whoever it is that makes a server slower than in a run alone, it is somebody else. */
@@ -239,12 +244,12 @@ static int claims_room(struct sweep *s, const struct sweep_thread *l)
 	return s->claims ? 0 : -ENOMEM;
 }
 
-/* Divides AMOUNT among the culprits of KIND; false: there are none. */
-static bool blame_kind(struct sweep *s, struct sweep_thread *l, unsigned kind, int64_t amount)
+/* Divides AMOUNT among the culprits of KIND; false: there are none. NAMED: by the kernel. */
+static bool blame_kind(struct sweep *s, struct sweep_thread *l, unsigned kind, int64_t amount,
+		       bool named)
 {
 	size_t n = claims_of(s, l, kind);
 	uint32_t n_locations = s->engine->defs->n_locations;
-	bool named = kind < N_CELLS || kind == WEIGHT_AHEAD;
 	struct blame_row *row = &l->result->blame;
 	uint64_t *places = blame_row_places(row, named);
 
@@ -303,11 +308,24 @@ static int64_t outside_of(const struct sweep_thread *l, int64_t amount)
 	return parts[1];
 }
 
+/* Divides AMOUNT, which others took while none of them was seen, among those named in the cell. */
+static bool blame_before(struct sweep *s, struct sweep_thread *l, enum cell c, int64_t amount)
+{
+	unsigned kind = overlap_kind(l, c);
+
+	for (uint32_t i = 0; i < l->weights.n; i++)
+		if (l->weights.list[i].kind == kind ||
+		    (kind == WEIGHT_AHEAD && l->weights.list[i].kind == WEIGHT_DEVICE))
+			return false;
+	return !l->weights.crowded && blame_kind(s, l, c, amount, false);
+}
+
 /*
  * Divides AMOUNT, lost in the cell: to those the kernel named, the rest to those of OVERLAP's kind.
+ * COMPLETED: set of cells that others delayed also while they were not there.
  */
 static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int64_t amount,
-		       int64_t overlap[N_WEIGHTS + 1])
+		       uint64_t completed, int64_t overlap[N_WEIGHTS + 1])
 {
 	int64_t outside = c == CELL_NET_SERVER ? outside_of(l, amount) : 0;
 	enum cell work = c == CELL_PAGECACHE_NONE ? work_of(&l->op) : N_CELLS;
@@ -326,8 +344,9 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int
 	weights[1] -= weights[0];
 	share_exactly(amount, weights, parts, 2);
 	if (parts[0])
-		blame_kind(s, l, c, parts[0]);
-	overlap[overlap_kind(l, c)] += parts[1];
+		blame_kind(s, l, c, parts[0], true);
+	if (parts[1] && (!(completed >> c & 1) || !blame_before(s, l, c, parts[1])))
+		overlap[overlap_kind(l, c)] += parts[1];
 }
 
 /* Divides what a level lost to others among its contended cells. */
@@ -350,7 +369,7 @@ static void blame_level(struct sweep *s, struct sweep_thread *l, const struct lo
 	share_exactly(amount, weights, parts, n);
 	for (size_t i = 0; i < n; i++)
 		if (parts[i])
-			blame_cell(s, l, list[i], parts[i], overlap);
+			blame_cell(s, l, list[i], parts[i], loss->completed, overlap);
 }
 
 static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
@@ -399,8 +418,9 @@ static int blame(struct sweep *s, struct sweep_thread *l, const struct loss *los
 			blame_level(s, l, loss, level, level_ns[level], overlap);
 	}
 	for (unsigned kind = N_CELLS; kind <= N_WEIGHTS; kind++)
-		if (overlap[kind] && !blame_kind(s, l, kind, overlap[kind]) &&
-		    (kind != WEIGHT_AHEAD || !blame_kind(s, l, WEIGHT_DEVICE, overlap[kind])))
+		if (overlap[kind] && !blame_kind(s, l, kind, overlap[kind], kind == WEIGHT_AHEAD) &&
+		    (kind != WEIGHT_AHEAD ||
+		     !blame_kind(s, l, WEIGHT_DEVICE, overlap[kind], false)))
 			l->unknown_ns += (uint64_t)overlap[kind];
 	return s->rc;
 }
@@ -509,7 +529,7 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 	int64_t taken_ns;
 	int rc = 0;
 
-	loss.cells = loss.contended = 0;
+	loss.cells = loss.contended = loss.completed = 0;
 	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.interference_ns;
 	if (r->known)
 		loss_of(&l->op, r, &loss);
@@ -518,7 +538,7 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		contended = contended_time(l, interference_ns);
 		if (l->references->time) {
 			contended |= contend_servers(l, interference_ns);
-			complete_contended(l, contended, interference_ns);
+			loss.completed = complete_contended(l, contended, interference_ns);
 		}
 		loss.contended |= contended;
 		/* no level has lost unless a cell has */

@@ -10,6 +10,7 @@ struct loss {
 	uint64_t cells;	    /* set of those below */
 	uint64_t contended; /* of them, those that may have contended time */
 	uint64_t blamed;    /* of them, those whose time culprits share: a limit has none */
+	uint64_t completed; /* of them, those that count as contended as a whole */
 	int64_t ns[N_CELLS];
 	int64_t interference_ns[N_CELLS]; /* of it, what others caused */
 	const int64_t *blamed_ns;	  /* one of the two: what the culprits share */

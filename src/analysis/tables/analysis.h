@@ -51,7 +51,10 @@ struct analysis {
 	struct slowed_list slowed; /* options.n_slowed: the operations that lost most, descending */
 	struct limit *limits;	   /* descending time */
 	uint32_t n_limits;
-	char *limits_text;     /* memory of their texts */
+	char *limits_text;	 /* memory of their texts */
+	struct between *between; /* descending time */
+	uint32_t n_between;
+	char *between_text;
 	char *limit_advice;    /* of a verdict that is a limit, or eviction; else NULL */
 	bool light;	       /* of the kernel only waits were recorded: SCI::KERNEL_MODE */
 	uint64_t overwritten;  /* records that made room for later ones: --last */

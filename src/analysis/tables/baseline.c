@@ -98,6 +98,7 @@ static void reference_of(const struct baseline_class *c, uint64_t ns, struct ref
 	memset(r, 0, sizeof(*r));
 	r->known = r->found = true;
 	r->low_confidence = c->n < REFERENCE_FEW;
+	r->longest_ns = r->low_confidence ? 0 : c->moments.max_ns;
 	r->ns = r->low_ns = r->high_ns = ns;
 	share_exactly((int64_t)ns, c->cell_ns, parts, N_CELLS);
 	for (int i = 0; i < N_CELLS; i++)

@@ -24,6 +24,7 @@ struct reference {
 	bool low_confidence; /* too few operations, or no support: the minimum was taken */
 	bool solo;	     /* an operation that overlapped no other thread's */
 	bool unwaited;	     /* what that operation takes besides its waits */
+	uint64_t longest_ns; /* of another trace's class: its longest operation; 0: not known */
 	/* The reference operation is the first of the shortest within these bounds. */
 	uint64_t low_ns;
 	uint64_t high_ns;

@@ -127,6 +127,16 @@ struct limit {
 	const char *what; /* "20 % of a CPU (...) for control group /a" */
 };
 
+/*
+ * Waits of all threads between their operations, until another one woke them that had been in
+ * FUNCTION meanwhile, for so long.
+ */
+struct between {
+	const char *function; /* its name in programs, or a region's */
+	uint64_t ns, n;
+	uint32_t longest; /* location of who waited longest at once; ETA_NONE: not in the trace */
+};
+
 /* The calls of a function. */
 struct function_habit {
 	const char *name; /* its name in programs */

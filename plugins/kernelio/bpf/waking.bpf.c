@@ -1,0 +1,81 @@
+/*
+ * Threads that sleep between operations until another one wakes them, which was in an operation
+ * meanwhile: who wants a lock whose holder syncs a file waits for that, too.
+ */
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "running.h"
+
+#include "plugins/kernelio/syscall-list.h"
+
+/*
+ * System calls in which threads wait for each other, and by which they wake each other; set before
+ * loading. Messages (pipes, sockets) are none: who waits for one may have nothing to do.
+ */
+const volatile int32_t wait_calls[KERNELIO_THREAD_CALLS], wake_calls[KERNELIO_THREAD_CALLS];
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KERNELIO_N_SYSCALLS);
+	__type(key, uint32_t); /* enum kernelio_syscall */
+	__type(value, struct kernelio_waking);
+} wakings SEC(".maps");
+
+static __always_inline bool is_among(const volatile int32_t calls[KERNELIO_THREAD_CALLS],
+				     int32_t nr)
+{
+	for (uint32_t i = 0; i < KERNELIO_THREAD_CALLS; i++)
+		if (nr == calls[i])
+			return true;
+	return false;
+}
+
+/* Thread TID slept for NS while the thread that wakes it was in CALL. */
+static __always_inline void waking_note(uint32_t call, uint32_t tid, uint64_t ns)
+{
+	struct kernelio_waking *sum = bpf_map_lookup_elem(&wakings, &call);
+	struct kernelio_waking one = { .ns = ns, .n = 1, .longest_ns = ns, .tid = tid };
+
+	if (!sum) {
+		bpf_map_update_elem(&wakings, &call, &one, BPF_ANY);
+		return;
+	}
+	__sync_fetch_and_add(&sum->ns, ns);
+	__sync_fetch_and_add(&sum->n, 1);
+	if (ns > sum->longest_ns) {
+		sum->longest_ns = ns;
+		sum->tid = tid;
+	}
+}
+
+/*
+ * Unlike sched_wakeup this is reported on the CPU of who wakes. An interrupt may wake, too: not
+ * inside of these calls but in moments between, or the registers are those that it interrupted.
+ */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct task_state *by, *st;
+	uint64_t from_ns;
+
+	if (!someone_runs() || paused ||
+	    !is_among(wake_calls, SYSCALL_NR((struct pt_regs *)bpf_task_pt_regs(waker))))
+		return 0;
+	st = task_state_of(task);
+	if (!st || st->active || st->idle.off != OFF_SLEEPING || st->idle.wake_ns ||
+	    !is_among(wait_calls, st->idle.in_nr))
+		return 0;
+	by = current_state();
+	if (!by || by == st)
+		return 0;
+	if (filter.light)
+		call_see(by, 0); /* its last call is over */
+	if (by->active || !by->now.waited)
+		return 0;
+	from_ns = by->op.head.time_ns;
+	if (from_ns < st->idle.off_ns)
+		from_ns = st->idle.off_ns;
+	if (from_ns < by->op.head.end_ns)
+		waking_note(by->op.syscall, st->tid, by->op.head.end_ns - from_ns);
+	return 0;
+}
