@@ -84,6 +84,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/defs.c \
 	eta-ext/merge/samples.c \
 	eta-ext/merge/match.c \
+	eta-ext/merge/node-clocks.c \
 	eta-ext/merge/numbers.c \
 	eta-ext/merge/processes.c \
 	eta-ext/merge/doubles.c \

@@ -21,6 +21,7 @@
 #include "eta-ext/base/eta.h"
 #include "eta-ext/format/spool.h"
 #include "job-link.h"
+#include "node-clock.h"
 #include "outputs.h"
 #include "spool-server.h"
 #include "watch.h"
@@ -435,6 +436,8 @@ void job_node_run(const struct job *job, const struct record_options *options, c
 		.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
 	};
 	struct recording *r = &node.recording;
+	struct node_clock *clock = NULL;
+	char *readings = NULL;
 	int printed, launcher, status = CLI_OK;
 
 	leave_launcher(&printed, &launcher);
@@ -450,7 +453,10 @@ void job_node_run(const struct job *job, const struct record_options *options, c
 		refuse_all(&node);
 		status = CLI_FAILED;
 	} else {
+		if (!job->is_node && (!job->local_size || job->local_size < job->size))
+			clock = node_clock_start(folder, job->id);
 		watch_all(&node);
+		r->readings = readings = node_clock_end(clock);
 		if (node.n_members < job->local_size)
 			eta_warn("%zu of the %u ranks on %s have come", node.n_members,
 				 job->local_size, job->node);
@@ -468,5 +474,6 @@ void job_node_run(const struct job *job, const struct record_options *options, c
 	recording_folder_close(&r->folder);
 	free(node.shown);
 	free(node.members);
+	free(readings);
 	exit(CLI_OK);
 }

@@ -282,6 +282,7 @@ src_sci_record_SOURCES = \
 	src/job.c src/job.h \
 	src/job-link.c src/job-link.h \
 	src/job-node.c src/job-node.h \
+	src/node-clock.c src/node-clock.h \
 	src/job-rank.c \
 	src/kernel-options.c src/kernel-options.h \
 	$(MERGING) \

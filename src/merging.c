@@ -78,9 +78,14 @@ static int open_inputs(const struct merging *m, struct eta_trace **inputs)
 	return rc;
 }
 
-/* What the kernel's tracer says by itself; the library calls are recorded without a look at it. */
-static int say_clock_error(const struct merging *m, struct eta_trace *input)
+/*
+ * What messages of nodes say; of the wall clock's error, the kernel's tracer says it by itself, the
+ * library calls are recorded without a look at it.
+ */
+static int say_clock(const struct merging *m, struct eta_trace *input)
 {
+	if (m->readings && eta_defs_property(input, ARCHIVE_READINGS, m->readings) == ETA_NONE)
+		return -ENOMEM;
 	if (!m->clock_error)
 		return 0;
 	return eta_defs_property(input, "SCI::REALTIME_ERROR", m->clock_error) == ETA_NONE ? -ENOMEM
@@ -187,7 +192,7 @@ int merging_run(const struct merging *m, bool *complete)
 	if (rc == 0)
 		rc = open_inputs(m, inputs);
 	if (rc == 0)
-		rc = say_clock_error(m, inputs[0]);
+		rc = say_clock(m, inputs[0]);
 	if (rc == 0)
 		rc = say_mounts(m, inputs);
 	if (rc == 0)

@@ -22,6 +22,7 @@ struct merging {
 	unsigned threads; /* 0: the number of CPUs */
 	enum eta_links links;
 	const char *clock_error; /* of the wall clock of the machine that they are of, NULL: none */
+	const char *readings;	 /* of the clock of their machine (ARCHIVE_READINGS), NULL: none */
 	/*
 	 * Calls EACH for each network file system of the machine that the inputs are of, as
 	 * eta_defs_mount takes it; NULL: not known here

@@ -261,6 +261,7 @@ static int merge(struct recording *r, bool *complete)
 		.report = r->options->quiet ? NULL : stderr,
 		.report_if_lost = !r->options->verbose,
 		.mounts = own_mounts,
+		.readings = r->readings,
 		.again = "sci-merge writes it from the tracers' files",
 		.quiet = r->options->quiet,
 	};

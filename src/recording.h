@@ -34,9 +34,10 @@ struct recording {
 	const struct record_options *options;
 	const char *name; /* of the program, for messages */
 	struct recording_folder folder;
-	bool user, kernel; /* levels in use */
-	bool no_answer;	   /* the analysis is not printed at the end */
-	const char *shown; /* as the caller knows the folder, NULL: by its path */
+	bool user, kernel;    /* levels in use */
+	bool no_answer;	      /* the analysis is not printed at the end */
+	const char *readings; /* of its clock beside other nodes' (ARCHIVE_READINGS), NULL: none */
+	const char *shown;    /* as the caller knows the folder, NULL: by its path */
 	struct kernelio *kernelio;
 	struct spool_server *server; /* for processes that cannot reach the user's spool */
 	struct spool_budget *budget; /* of both tracers; NULL: they may take what they need */

@@ -143,6 +143,7 @@ script_tests += \
 	tests/cases/posixio-stream-lock.py \
 	tests/cases/posixio-taken-over.py \
 	tests/cases/record-answer.sh \
+	tests/cases/record-clocks.py \
 	tests/cases/record-detail.sh \
 	tests/cases/spool-damage.py \
 	tests/cases/versions.py \

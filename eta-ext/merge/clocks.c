@@ -189,6 +189,12 @@ static bool declared(const struct merge *merge, struct merge_input *input,
 		return true;
 	if (input->own_clock != ETA_CLOCK_UNKNOWN && here && calibrated(merge, input))
 		return true;
+	if (!here && input->own_clock == ETA_CLOCK_MONOTONIC &&
+	    merge->clock == ETA_CLOCK_MONOTONIC &&
+	    merge_measured(
+		    input, stated_by(merge, input, ETA_CLOCK_MONOTONIC, "READINGS"), machine.boot,
+		    stated_by(merge, reference, ETA_CLOCK_MONOTONIC, "READINGS"), other.boot))
+		return true;
 	if (input->own_clock == ETA_CLOCK_UNKNOWN ||
 	    !between(merge, input, input->own_clock, here, &own) ||
 	    !between(merge, reference, merge->clock, here, &its))
@@ -280,6 +286,34 @@ static void take_error(uint64_t *error, const char *text)
 	*error = its > *error ? its : *error;
 }
 
+/*
+ * Where all inputs of other machines were measured: each against the clock of the result, so two of
+ * them by both errors. 0: not all were, or there is none.
+ */
+static uint64_t measured_error(const struct merge *merge)
+{
+	uint64_t worst = 0, second = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < merge->n_inputs; i++) {
+		const struct merge_input *input = &merge->inputs[i];
+		uint64_t error = input->measured_ns;
+
+		if (!input->clock_is_known || input->is_far)
+			return 0;
+		if (!input->is_measured)
+			continue;
+		any = true;
+		if (error > worst) {
+			second = worst;
+			worst = error;
+		} else if (error > second) {
+			second = error;
+		}
+	}
+	return any ? worst + second + READ_ERROR_NS : 0;
+}
+
 /* By how much the clocks may differ: of any two machines, of which the two count that are known
  * worst; of inputs whose clock is another and nothing showed how far it is away, nobody knows. */
 static uint64_t worst_error(const struct merge *merge)
@@ -315,7 +349,8 @@ static uint64_t worst_error(const struct merge *merge)
 
 static int error_property(struct eta_trace *trace, const struct merge *merge)
 {
-	uint64_t error = worst_error(merge);
+	uint64_t measured = measured_error(merge);
+	uint64_t error = measured ? measured : worst_error(merge);
 	char text[32] = "unknown";
 
 	/* what was merged before is no better */

@@ -34,6 +34,8 @@ struct merge_input {
 	bool clock_is_given;	    /* by the user, or found by a guest's requests */
 	uint32_t host_input;	    /* of a guest whose clock was found; ETA_NONE */
 	bool clock_is_known;
+	bool is_measured; /* and the way to that clock was, by messages: right to within */
+	uint64_t measured_ns;
 	bool is_far;	      /* of another machine than the input whose clock the result has */
 	uint32_t first_stack; /* its stacks stand behind those of the inputs before it */
 	uint32_t rank; /* 0: has regions outside the kernel, so it is the outer side of a tie */
@@ -80,6 +82,14 @@ int merge_processes(struct eta_trace *trace, struct merge *merge);
  */
 const char *merge_host(const struct eta_trace *trace, const struct merge_input *input,
 		       const char *host);
+/*
+ * node-clocks.c: INPUT's conversion from its CLOCK_MONOTONIC to that of another machine, by
+ * messages that both exchanged with a third node, or one with the other: what ITS and OTHERS say of
+ * that (ARCHIVE_READINGS; NULL: nothing) in boots of these ids. False: it is not known by that.
+ */
+bool merge_measured(struct merge_input *input, const char *its, const char *boot,
+		    const char *others, const char *other_boot);
+
 /* Fills MERGE's numbers, once processes and clocks are known. 0 or -ENOMEM. */
 int merge_numbers(const struct eta_trace *trace, struct merge *merge);
 /* Has LOCATION of INPUT a tid that only counts in the pid namespace of its process? */
