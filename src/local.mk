@@ -135,6 +135,7 @@ src_libanalyze_la_SOURCES = \
 	src/report/process-sums.c src/report/process-sums.h \
 	src/report/view-container.c \
 	src/report/json-layers.c src/report/json-layers.h \
+	src/report/json-sums.c src/report/json-sums.h \
 	src/report/view-machine.c \
 	src/report/view-node.c \
 	src/report/view-rank.c \

@@ -165,6 +165,15 @@ def journalled(place, strength):
 
 
 @contextlib.contextmanager
+def data_journalled(place, strength):
+    """The same, but data goes through the journal, too."""
+    with loop_device(place) as (data, device):
+        must("umount", data)
+        must("mount", "-o", "data=journal", device, data)
+        yield Condition(data)
+
+
+@contextlib.contextmanager
 def shallow_queue(place, requests):
     """A device with a scheduler whose queue takes few REQUESTS."""
     with loop_device(place) as (data, device):
@@ -430,3 +439,11 @@ def pinned(place, strength):
     """One CPU, on which another process computes as well."""
     words = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
     yield Condition(place.folder, words, [[*words, place.program("hogs"), "1"]])
+
+
+@contextlib.contextmanager
+def small_share(place, strength):
+    """One CPU, on which another process computes as well, with ten times the weight."""
+    name, weight = ("cpu.weight", 10) if has_cgroup2() else ("cpu.shares", 100)
+    with cgroup("cpu", [(name, weight)]) as wrap, pinned(place, strength) as one:
+        yield Condition(place.folder, wrap + one.wrap, one.beside)

@@ -213,6 +213,60 @@ for i in range(200):
     os.pwrite(fd, b"x" * 65536, i * 65536)
     libc.sync_file_range(fd, ctypes.c_long(i * 65536), ctypes.c_long(65536), 7)
 """
+# a file to another without the program's memory
+SENDFILE = """
+import os, random, sys
+cold = os.open(sys.argv[1] + "/cold", os.O_RDONLY)
+os.posix_fadvise(cold, 0, 0, os.POSIX_FADV_DONTNEED)
+os.posix_fadvise(cold, 0, 0, os.POSIX_FADV_RANDOM)
+null = os.open("/dev/null", os.O_WRONLY)
+pages = list(range(64 * 256))
+random.Random(1).shuffle(pages)
+for page in pages[:1500]:
+    os.sendfile(null, cold, page * 4096, 4096)
+"""
+COPIES = """
+import os, sys
+cold = os.open(sys.argv[1] + "/cold", os.O_RDONLY)
+for i in range(80):
+    copy = os.open(f"{sys.argv[1]}/copy{i}", os.O_CREAT | os.O_WRONLY)
+    os.copy_file_range(cold, copy, 65536, i * 65536, 0)
+    os.fsync(copy)
+    os.close(copy)
+"""
+# in a directory whose changes are synced
+LINKS = """
+import os, sys
+for i in range(150):
+    os.link(sys.argv[1] + "/data/one", f"{sys.argv[1]}/data/a{i}")
+"""
+LINKS_FOREVER = """
+import os, sys
+while True:
+    os.link(sys.argv[1] + "/data/one", sys.argv[1] + "/data/b")
+    os.unlink(sys.argv[1] + "/data/b")
+"""
+# a database that maps its file: all of it changes, and is written
+MAPPED_FOREVER = """
+import mmap, os, sys
+fd = os.open(sys.argv[1] + "/shared", os.O_CREAT | os.O_RDWR)
+os.ftruncate(fd, 8 << 20)
+pages, k = mmap.mmap(fd, 8 << 20), 0
+while True:
+    for i in range(0, 8 << 20, 4096):
+        pages[i] = k % 250
+    pages.flush()
+    k += 1
+"""
+RANGES_FOREVER = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+fd = os.open(sys.argv[1] + "/ranges", os.O_CREAT | os.O_WRONLY)
+while True:
+    for i in range(64):
+        os.pwrite(fd, b"x" * (1 << 20), i << 20)
+        libc.sync_file_range(fd, ctypes.c_long(i << 20), ctypes.c_long(1 << 20), 7)
+"""
 # who opens the file for writing waits until the holder of the lease gives it back
 LEASE = """
 import fcntl, os, signal, sys, time
@@ -310,6 +364,21 @@ SCENES = [
           threads=1, culprit="python3", baseline=True),
     Cause("attributes-beside", COMMIT_OR_DISK, others(journalled, python(LARGE_ATTRIBUTES, "{data}")), "fsync-storm", ["-n", "200"],
           threads=1, culprit="python3", baseline=True),
+    # what is freed is told to the disk; the journal has the allocation and the freeing
+    Cause("fstrim-beside", COMMIT_OR_DISK,
+          others(journalled, shell("fallocate -l 100m {data}/big; rm {data}/big; fstrim {data}")), "fsync-storm",
+          ["-n", "200"], threads=1, culprit=None, baseline=True),
+    # a mapped file, and one that is written in ranges
+    Cause("msync-beside", COMMIT_OR_DISK, others(journalled, python(MAPPED_FOREVER, "{data}")), "fsync-storm",
+          ["-n", "200"], threads=1, culprit="python3", baseline=True),
+    Cause("ranges-beside", COMMIT_OR_DISK, others(journalled, python(RANGES_FOREVER, "{data}")), "fsync-storm",
+          ["-n", "200"], threads=1, culprit="python3", baseline=True),
+    Cause("direct-beside", COMMIT_OR_DISK,
+          others(journalled, shell("dd if=/dev/zero of={data}/other bs=1M count=128 oflag=direct conv=notrunc 2>/dev/null"),
+                 prepare=[filled("other", 128)]),
+          "fsync-storm", ["-n", "200"], threads=1, culprit="dd", baseline=True),
+    Cause("data-journal", COMMIT_OR_DISK, storm(conditions.data_journalled, 4), "fsync-storm", ["-n", "200"], threads=1,
+          culprit=NEIGHBOUR, baseline=True),
     # no fsync at all: each name is in the journal before the call returns
     Cause("dirsync-beside", COMMIT_OR_DISK,
           others(journalled, ["{neighbour:names}", "-t", "2", "-n", FOREVER, "{data}/names"],
@@ -351,6 +420,11 @@ SCENES = [
           victim="python3", command=python(SAVES, "{data}")),
     Cause("msync-storm", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
           victim="python3", command=python(MAPPED_SYNC, "{data}")),
+    *(Cause("copy-range" + name, COMMIT_OR_DISK, storm(condition, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
+            victim="python3", prepare=[filled("cold", 8)], command=python(COPIES, "{data}"))
+      for name, condition in (("", journalled), ("-xfs", conditions.xfs), ("-btrfs", conditions.btrfs))),
+    Cause("sendfile", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="python3",
+          prepare=[filled("cold", 64)], command=python(SENDFILE, "{data}")),
     Cause("range-sync-beside", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="python3",
           command=python(RANGES, "{data}")),
     Cause("mapped-reads", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="python3",
@@ -395,6 +469,9 @@ SCENES = [
     Cause("names-beside", DIRECTORY_LOCK,
           others(journalled, ["{neighbour:names}", "-t", "4", "-n", FOREVER, "{data}/data"]), "names", ["-n", "40"],
           threads=1, culprit=NEIGHBOUR, prepare=SYNCED_DIRECTORY),
+    Cause("links-beside", DIRECTORY_LOCK | COMMIT_OR_DISK, others(journalled, python(LINKS_FOREVER, "{data}")), threads=1,
+          culprit="python3", baseline=True, victim="python3", command=python(LINKS, "{data}"),
+          prepare=[*SYNCED_DIRECTORY, ["touch", "{data}/data/one"]]),
     Cause("big-directory", NONE, plain, threads=1, culprit=None, whole=True,
           prepare=[["sh", "-c", "mkdir {data}/many && cd {data}/many && seq 1 100000 | xargs touch"]],
           command=["find", "{data}/many", "-newer", "/etc/passwd"]),
@@ -411,6 +488,8 @@ SCENES = [
           culprit="hogs", before=()),
     Cause("hogs-nice", CPU | NONE, others(plain, ["nice", "-n", "19", "{program:hogs}", "2"]), "quiet",
           ["-n", "409600"], threads=1, culprit=None, before=()),
+    # a small share of one CPU
+    Cause("cpu-shares", CPU, conditions.small_share, "quiet", ["-n", "102400"], threads=1, culprit="hogs", before=()),
     Cause("hog-pinned", CPU, conditions.pinned, "quiet", ["-n", "409600"], threads=1, culprit="hogs", before=()),
     # ---- programs of every day ----
     Cause("git-alone", NONE, journalled, threads=1, culprit=None, whole=True, prepare=[MANY_FILES],

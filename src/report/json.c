@@ -8,6 +8,7 @@
 #include "advice.h"
 #include "culprits.h"
 #include "json-layers.h"
+#include "json-sums.h"
 #include "json-set.h"
 #include "premises.h"
 #include "src/common/clock-error.h"
@@ -202,44 +203,6 @@ static void put_trace(struct json_object in, const struct analysis *a)
 		set(o, "light", json_true());
 	if (o.of->version > 1 && a->options.sci == SCI_DEFAULT && a->overwritten)
 		set_count(o, "overwritten", a->overwritten);
-}
-
-/* Of version 2: which limits the kernel tracer saw threads wait for. */
-static void put_limits(struct json_object in, const struct analysis *a)
-{
-	json_t *array;
-
-	if (in.of->version == 1 || a->options.sci != SCI_DEFAULT)
-		return;
-	array = array_in(in, "limits");
-	for (uint32_t i = 0; in.of->ok && i < a->n_limits; i++) {
-		struct json_object o = object_at_end(array, in.of);
-
-		set_text(o, "level", eta_level_name(a->limits[i].level));
-		set_text(o, "reason", word_of_reason(eta_reason_name(a->limits[i].reason)));
-		set_count(o, "ns", a->limits[i].ns);
-		set_text(o, "what", a->limits[i].what);
-	}
-}
-
-/* Of version 2: waits between operations for threads that were in one. */
-static void put_between(struct json_object in, const struct analysis *a)
-{
-	json_t *array;
-
-	if (in.of->version == 1 || a->options.sci != SCI_DEFAULT)
-		return;
-	array = array_in(in, "waits_between");
-	for (uint32_t i = 0; in.of->ok && i < a->n_between; i++) {
-		const struct between *b = &a->between[i];
-		struct json_object o = object_at_end(array, in.of);
-
-		set_text(o, "function", b->function);
-		set_count(o, "ns", b->ns);
-		set_count(o, "count", b->n);
-		set_text(o, "longest",
-			 b->longest == ETA_NONE ? "" : a->defs->locations[b->longest].name);
-	}
 }
 
 static void put_mode(struct json_object in, const struct analysis *a)
@@ -491,8 +454,7 @@ static void put_whole(struct json_object root, const struct analysis *a)
 	put_trace(root, a);
 	put_mode(root, a);
 	put_application(root, a);
-	put_limits(root, a);
-	put_between(root, a);
+	json_put_sums(root, a);
 	json_put_layers(root, a);
 }
 
