@@ -330,8 +330,8 @@ SCENES = [
     Cause("io-limit", {("block", "throttled by own limit")}, conditions.throttled, "direct", ["-n", "500"],
           prepared=True, threads=1, strength=200, culprit=LIMIT, baseline=True, solo=journalled),
     Cause("memory-limit", {("pagecache", "reclaim at own limit"), ("pagecache", "dirty throttling")},
-          conditions.touched(conditions.little_memory, 400), "dirtying", ["-n", "256"], threads=1, strength=16,
-          culprit=LIMIT, solo=conditions.touched(plain, 400), victim="dirtying"),
+          conditions.touched(conditions.little_memory, 700), "reclaim", ["-n", "9600"], threads=1, strength=16,
+          culprit=LIMIT, solo=conditions.touched(plain, 700), victim="reclaim"),
     # ---- who syncs beside ----
     Cause("storm-1", COMMIT_OR_DISK, storm(journalled, 1), "fsync-storm", ["-n", "200"], threads=1,
           culprit=NEIGHBOUR, baseline=True),
@@ -484,7 +484,8 @@ SCENES = [
                  traced=True),
           "append", ["-n", "1000", "-s", "65536"], threads=1, culprit=NEIGHBOUR, before=FAIR, victim="append", baseline=True),
     # ---- the CPU ----
-    Cause("hogs-untraced", CPU, others(plain, ["{program:hogs}", "8"]), "quiet", ["-n", "409600"], threads=1,
+    # of four sessions: the scheduler gives each the same, however many processes it has (autogroup)
+    Cause("hogs-untraced", CPU, others(plain, *[["{program:hogs}", "2"]] * 4), "quiet", ["-n", "204800"], threads=1,
           culprit="hogs", before=()),
     Cause("hogs-nice", CPU | NONE, others(plain, ["nice", "-n", "19", "{program:hogs}", "2"]), "quiet",
           ["-n", "409600"], threads=1, culprit=None, before=()),
