@@ -105,7 +105,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/logs/ctf.c \
 	eta-ext/logs/ctf-calls.c \
 	eta-ext/logs/ctf-events.c \
-	eta-ext/logs/ctf-tasks.c \
+	eta-ext/logs/ctf-tasks.c eta-ext/logs/ctf-vms.c \
 	eta-ext/logs/dio.c \
 	eta-ext/logs/dxt.c \
 	eta-ext/logs/iotracer.c \

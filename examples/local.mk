@@ -53,7 +53,7 @@ EXTRA_DIST += examples/causes/truth.py examples/causes/causes.py examples/causes
 noinst_PROGRAMS += examples/measuring/elapsed
 examples_measuring_elapsed_SOURCES = examples/measuring/elapsed.c
 EXTRA_DIST += examples/measuring/cells.py examples/measuring/fio.py examples/measuring/tracers.py
-EXTRA_DIST += examples/overhead/overhead.py examples/overhead/tasks.py
+EXTRA_DIST += examples/overhead/overhead.py examples/overhead/tasks.py examples/overhead/virtual.py
 EXTRA_DIST += examples/ezio-paper/paper.py examples/ezio-paper/published.py
 
 # MPI-IO: the usual ways to write; doc/mpi.md

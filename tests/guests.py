@@ -37,8 +37,8 @@ def run(*command, status=0, **more):
     return result
 
 
-def make_initrd(init):
-    """initrd.gz in the scratch folder, whose first program is tests/guest/INIT."""
+def make_initrd(init, programs=()):
+    """initrd.gz in the scratch folder, whose first program is tests/guest/INIT; it has PROGRAMS, too."""
     got = subprocess.run(["sh", os.path.join(SRC, "tests/guest/kernel.sh"), GUEST], capture_output=True, text=True)
     if got.returncode == 77:
         skip(got.stdout.strip())
@@ -50,7 +50,7 @@ def make_initrd(init):
     shutil.copy(os.path.join(SRC, "tests/guest", init), os.path.join(root, "init"))
     os.chmod(os.path.join(root, "init"), 0o755)
     shutil.copy(BUSYBOX, os.path.join(root, "bin/busybox"))
-    for program in SCI_KERNEL, *(os.path.join(BUILD, "tests/guest", name) for name in PROGRAMS):
+    for program in SCI_KERNEL, *(os.path.join(BUILD, "tests/guest", name) for name in PROGRAMS), *programs:
         shutil.copy(program, os.path.join(root, "bin"))
         for library in re.findall(r"(/\S+) \(0x", run("ldd", program).stdout):
             os.makedirs(os.path.dirname(root + library), exist_ok=True)
@@ -106,25 +106,30 @@ def limited_images(per_second):
 
 
 class Guest:
-    """A guest called LETTER that reads the image images/LETTER.img as ARGUMENTS of its kernel say (tests/guest/vm-score-init)."""
+    """
+    A guest called LETTER that reads the image images/LETTER.img as ARGUMENTS of its kernel say (tests/guest/vm-score-init), in
+    the control group GROUP, None: in ours. LAST: the image that it leaves its results on, made if it is not given.
+    """
     LIMIT_SECONDS = 600
 
-    def __init__(self, letter, arguments, group, options=(), prefix=()):
+    def __init__(self, letter, arguments, group, options=(), prefix=(), last=None):
         self.name = f"sci-{letter}-{os.getpid()}"
         self.letter, self.host = letter, f"guest-{letter}"
-        with open(f"out-{letter}.img", "wb") as file:
-            file.truncate(64 << 20)
+        if not last:
+            last = f"out-{letter}.img"
+            with open(last, "wb") as file:
+                file.truncate(64 << 20)
         with open(f"console-{letter}", "w") as console:
-            self.qemu = subprocess.Popen(inside(
-                group, *prefix, "qemu-system-x86_64", "-S", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "1", "-m", "512",
+            self.qemu = subprocess.Popen((inside(group) if group else []) + [
+                *prefix, "qemu-system-x86_64", "-S", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "1", "-m", "512",
                 "-nographic", "-nodefaults", "-no-reboot", "-serial", f"file:serial-{letter}",
                 "-name", f"guest={self.name},debug-threads=on", "-kernel", os.path.join(GUEST, "vmlinuz"),
                 "-initrd", "initrd.gz", "-append",
                 f"console=ttyS0 quiet panic=-1 mitigations=off nokaslr hostname={self.host} {arguments}",
                 "-object", "iothread,id=io0",
                 "-drive", f"file=images/{letter}.img,if=none,id=d0,format=raw,cache=none,aio=threads",
-                "-device", "virtio-blk-pci,drive=d0,iothread=io0", "-drive", f"file=out-{letter}.img,if=virtio,format=raw",
-                "-qmp", f"unix:q-{letter}.sock,server=on,wait=off", *options),
+                "-device", "virtio-blk-pci,drive=d0,iothread=io0", "-drive", f"file={last},if=virtio,format=raw",
+                "-qmp", f"unix:q-{letter}.sock,server=on,wait=off", *options],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console)
         atexit.register(self.qemu.kill)
         self.monitor = connect(f"q-{letter}.sock", self.qemu, f"console-{letter}")

@@ -68,8 +68,8 @@ static int open_file(struct ctf *ctf, const struct ctf_task *task, int fd, struc
 }
 
 /* TASK's read or write through OPEN (NULL: not known): size and offset. */
-static void transfer(struct ctf *ctf, const struct ctf_task *task, struct log_open_file *open,
-		     struct log_call *call)
+static int transfer(struct ctf *ctf, const struct ctf_task *task, struct log_open_file *open,
+		    struct log_call *call)
 {
 	/* "offset" of sendfile and splice is an address */
 	int64_t at = task->name[0] == 'p' && task->offset >= 0 ? task->offset : ETA_OFFSET_NONE,
@@ -82,6 +82,7 @@ static void transfer(struct ctf *ctf, const struct ctf_task *task, struct log_op
 	call->offset = at;
 	if (at >= 0)
 		call->has |= ETA_HAS_OFFSET;
+	return open && task->name[0] == 'p' && at >= 0 ? ctf_vm_transfer(ctf, task, open->file) : 0;
 }
 
 /* What another call of TASK, which returned RET, changes of FD and OPEN (NULL: not known). */
@@ -128,8 +129,8 @@ static int follow(struct ctf *ctf, const struct ctf_task *task, struct log_call 
 			call->has |= ETA_EVENT_DIRECT;
 	}
 	if (task->kind == ETA_OP_READ || task->kind == ETA_OP_WRITE)
-		transfer(ctf, task, open, call);
-	else if (ok)
+		return transfer(ctf, task, open, call);
+	if (ok)
 		return change(ctf, task, fd, open, call->call.ret);
 	return 0;
 }

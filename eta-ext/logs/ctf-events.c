@@ -193,6 +193,20 @@ static int understand(struct ctf *ctf, const struct ctf_event *event)
 	return log_pass(ctf->log);
 }
 
+/* LTTng writes down where it ran. */
+static int find_host(struct ctf *ctf, const bt_event *event)
+{
+	const bt_trace *trace = bt_stream_borrow_trace_const(bt_event_borrow_stream_const(event));
+	const bt_value *value =
+		bt_trace_borrow_environment_entry_value_by_name_const(trace, "hostname");
+
+	ctf->knows_host = true;
+	if (!value || !bt_value_is_string(value) || !*bt_value_string_get(value))
+		return 0;
+	ctf->log->host = strdup(bt_value_string_get(value));
+	return ctf->log->host ? 0 : log_no_memory(ctf->log, "its host");
+}
+
 int ctf_event(struct ctf *ctf, const bt_message *message)
 {
 	const bt_event *of = bt_message_event_borrow_event_const(message);
@@ -209,7 +223,9 @@ int ctf_event(struct ctf *ctf, const bt_message *message)
 
 	ctf->log->line++;
 	ctf->log->trace->counts.records++;
-	rc = take_time(ctf, message, &event.time_ns);
+	rc = ctf->knows_host ? 0 : find_host(ctf, of);
+	if (rc == 0)
+		rc = take_time(ctf, message, &event.time_ns);
 	if (rc || ctf->log->trace->counts.bad != bad)
 		return rc;
 	if (event.time_ns > ctf->last_ns)
@@ -227,6 +243,8 @@ int ctf_end(struct ctf *ctf)
 	HASH_ITER (hh, ctf->tasks, task, next)
 		if (rc == 0 && task->name)
 			rc = ctf_call_end(ctf, task, 0, NULL);
+	if (rc == 0)
+		rc = ctf_vms_end(ctf);
 	if (rc == 0 && ctf->clock == CTF_CLOCK_MONOTONIC && ctf->realtime_offset_ns > 0) {
 		snprintf(offset, sizeof(offset), "%lld", (long long)ctf->realtime_offset_ns);
 		if (eta_defs_property(trace, "SCI::REALTIME_OFFSET", offset) == ETA_NONE)
@@ -254,6 +272,7 @@ void ctf_free(struct ctf *ctf)
 		free(task);
 	}
 	free(ctf->running);
+	free(ctf->images);
 }
 
 #endif

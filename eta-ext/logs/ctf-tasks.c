@@ -71,6 +71,7 @@ struct ctf_task *ctf_task_of(struct ctf *ctf, int64_t tid)
 	task = calloc(1, sizeof(*task));
 	if (task) {
 		task->tid = key;
+		task->vcpu = VCPU_NONE;
 		HASH_ADD(hh, ctf->tasks, tid, sizeof(task->tid), task);
 		if (task->hh.tbl)
 			return task;
@@ -88,9 +89,16 @@ uint32_t ctf_owner_of(const struct ctf_task *task)
 
 int ctf_name_task(struct ctf *ctf, struct ctf_task *task, const char *name)
 {
+	unsigned vcpu;
+	int n = 0;
+
 	if (!*name)
 		return 0;
 	task->named = true;
+	task->is_qemu = strncmp(name, "qemu-system-", 12) == 0 || strcmp(name, "qemu-kvm") == 0 ||
+			strcmp(name, "kvm") == 0;
+	if (sscanf(name, "CPU %u/%n", &vcpu, &n) == 1 && n)
+		task->vcpu = vcpu;
 	return log_name(ctf->log, task->tid, name);
 }
 

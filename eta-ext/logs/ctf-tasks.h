@@ -13,7 +13,9 @@ struct ctf_task {
 	UT_hash_handle hh;
 	uint32_t tid, pid; /* pid 0: not reported yet */
 	bool named;
-	char *name; /* of the call; NULL: in none */
+	bool is_qemu;  /* by its name */
+	uint32_t vcpu; /* of a virtual machine, by its name; VCPU_NONE */
+	char *name;    /* of the call; NULL: in none */
 	char *path;
 	uint64_t begin_ns;
 	int64_t fd, to_fd, size, offset, flags, command, whence;
@@ -26,6 +28,8 @@ struct ctf_event {
 	uint64_t time_ns;
 	int64_t cpu; /* -1 unknown */
 };
+
+#define VCPU_NONE UINT32_MAX
 
 /* ---- fields ---- */
 
@@ -73,6 +77,14 @@ int ctf_process_exit(struct ctf *ctf, const struct ctf_event *event);
 /* What was there when tracing began. */
 int ctf_statedump_process(struct ctf *ctf, const struct ctf_event *event);
 int ctf_statedump_file(struct ctf *ctf, const struct ctf_event *event);
+
+/*
+ * ---- virtual machines: processes that are called as QEMU is (ctf-vms.c) ----
+ * TASK has moved bytes of FILE at an offset: of a virtual machine that is the image of a disk.
+ */
+int ctf_vm_transfer(struct ctf *ctf, const struct ctf_task *task, uint32_t file);
+/* Behind the last event: they become the properties that a recording of sci-kernel has of them. */
+int ctf_vms_end(struct ctf *ctf);
 
 /* The system call NAME, as Linux calls it, begins and ends. */
 int ctf_call_entry(struct ctf *ctf, const struct ctf_event *event, const char *name);

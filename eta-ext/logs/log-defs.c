@@ -96,7 +96,9 @@ static uint32_t add_queue(struct log *log, const struct eta_location *location)
 
 static uint32_t process_of(struct log *log, uint32_t pid, const char *comm)
 {
-	const struct eta_process process = { .name = comm, .host = "", .pid = pid };
+	const struct eta_process process = { .name = comm,
+					     .host = log->host ? log->host : "",
+					     .pid = pid };
 	uint32_t index;
 
 	if (pid == 0) {
@@ -262,13 +264,17 @@ uint32_t log_handle(struct log *log, uint32_t file, uint32_t open_flags)
 int log_device(struct log *log, uint32_t dev, const char *name, struct log_device *out)
 {
 	uint32_t key = dev ? dev : eta_device_number(name);
-	const struct eta_handle handle = { .name = name, .file = ETA_NONE, .device = key };
+	const char *host = log->host ? log->host : "";
+	const struct eta_handle handle = {
+		.name = name, .file = ETA_NONE, .device = key, .host = host
+	};
 	const struct eta_location location = {
 		.id = log->n_queues,
 		.name = name,
 		.kind = ETA_LOCATION_DEVICE,
 		.process = ETA_NONE,
 		.dev = key,
+		.host = host,
 	};
 
 	out->location = log_known(log, 'd', &key, sizeof(key));

@@ -94,5 +94,6 @@ void log_close(struct eta_trace *trace)
 		close(log->spill);
 	free(log->requests);
 	free(log->text);
+	free(log->host);
 	free(log);
 }

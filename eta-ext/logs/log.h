@@ -37,6 +37,7 @@ struct log {
 	struct log_files *files;
 	struct log_request *requests;
 	uint32_t n_requests;
+	char *host;   /* that the log was written on; NULL: it does not say so */
 	bool no_ends; /* the format does not say when calls end */
 	/* For log_leaves_read. Bit i: of region i beginnings were reported, ends. */
 	uint64_t entered, left;

@@ -96,6 +96,15 @@ static int read_map(const struct guests *g, const struct eta_defs *defs, struct 
 	return rc == -ENOMEM ? rc : 0;
 }
 
+/* The name of an image that is known by that alone, as in logs; NULL. */
+static const char *path_of(const json_t *told)
+{
+	const char *by = json_string_value(json_object_get(told, "known_by"));
+
+	return by && strcmp(by, "path") == 0 ? json_string_value(json_object_get(told, "image"))
+					     : NULL;
+}
+
 static int add_disks(struct guests *g, const struct eta_defs *defs, uint32_t vm)
 {
 	char prefix[64];
@@ -111,14 +120,18 @@ static int add_disks(struct guests *g, const struct eta_defs *defs, uint32_t vm)
 		    strncmp(property->name, prefix, (size_t)n) != 0)
 			continue;
 		disk.told = json_loads(property->value, 0, NULL);
-		if (!number(disk.told, "inode", &disk.image.inode) ||
-		    !number(disk.told, "dev", &dev) ||
+		dev = 0;
+		disk.image.path = path_of(disk.told);
+		if ((!disk.image.path && (!number(disk.told, "inode", &disk.image.inode) ||
+					  !number(disk.told, "dev", &dev))) ||
 		    !ARRAY_FITS(g->disks, g->n_disks + 1, g->disks_room)) {
 			json_decref(disk.told);
 			continue;
 		}
 		disk.image.dev = (uint32_t)dev;
 		disk.number = (uint32_t)strtoul(property->name + n, NULL, 10);
+		if (disk.image.path)
+			disk.image.inode = disk.number + 1;
 		rc = read_map(g, defs, &disk);
 		g->disks[g->n_disks++] = disk;
 	}

@@ -13,6 +13,7 @@ struct reader {
 	struct eta_cursor *cursor;
 	const struct eta_event *head, *end;
 	size_t depth, at; /* `at`: depth of the open call on the file, 0: none */
+	size_t maybe;	  /* the same of a call whose file is not known yet, 0: none */
 	struct request open;
 	uint32_t location;
 };
@@ -188,6 +189,17 @@ static bool take_block(const struct request_stream *s, const struct eta_event *e
 	return true;
 }
 
+/* Does the I/O that EVENT begins in a call go to the file that is known by its name? */
+static bool is_on_path(const struct request_stream *s, const struct eta_event *event)
+{
+	const struct eta_defs *defs = &s->trace->defs;
+	uint32_t file = event->handle == ETA_NONE || event->has & ETA_EVENT_BLOCK_IO
+				? ETA_NONE
+				: defs->handles[event->handle].file;
+
+	return file != ETA_NONE && strcmp(defs->files[file].path, s->image->path) == 0;
+}
+
 /* Does EVENT end a transfer of READER's to or from the file, of which something was moved? */
 static bool take_call(const struct request_stream *s, struct reader *reader,
 		      const struct eta_event *event, struct request *request)
@@ -199,18 +211,30 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 		enum direction direction = (enum direction)s->directions[event->region];
 
 		reader->depth++;
-		if (reader->at || direction == NO_TRANSFER || (event->has & wanted) != wanted ||
-		    event->inode != s->image->inode || event->dev != s->image->dev)
+		if (reader->at || direction == NO_TRANSFER)
 			return false;
-		reader->at = reader->depth;
+		if (s->image->path
+			    ? (event->has & wanted & ~ETA_HAS_FILE) != (wanted & ~ETA_HAS_FILE)
+			    : (event->has & wanted) != wanted || event->inode != s->image->inode ||
+				      event->dev != s->image->dev)
+			return false;
+		if (s->image->path)
+			reader->maybe = reader->depth;
+		else
+			reader->at = reader->depth;
 		reader->open = (struct request){ .begin_ns = event->time_ns,
 						 .offset = (uint64_t)event->offset,
 						 .bytes = event->size,
 						 .write = direction == WRITES };
 		return false;
 	}
+	if (event->kind == ETA_IO_BEGIN && reader->maybe == reader->depth && reader->depth &&
+	    is_on_path(s, event))
+		reader->at = reader->depth;
 	if (event->kind != ETA_LEAVE || !reader->depth)
 		return false;
+	if (reader->maybe == reader->depth)
+		reader->maybe = 0;
 	ends = reader->depth-- == reader->at;
 	if (!ends)
 		return false;

@@ -23,6 +23,9 @@ int request_stream_device(struct request_store *store, struct eta_trace *trace, 
 struct request_image {
 	uint32_t pid, dev;
 	uint64_t inode;
+	/* known by its name alone, as in logs; INODE is then a number for it, of no file. NULL: by
+	 * those */
+	const char *path;
 	/* by places in the image: its offsets become the guest's. NULL: they are the guest's */
 	const struct disk_map *map;
 };

@@ -21,6 +21,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "measuring")]
 from cells import Cells, Failed, aligned, at_least_one, write_csv  # noqa: E402
 from tasks import TASKS  # noqa: E402
 from tracers import TRACERS, folder_bytes, read_log, run  # noqa: E402
+import virtual  # noqa: E402
 
 COLUMNS = ["task", "cache", "tracer", "performance_percent", "added_percent", "sigma_percent",
            "significant", "runs", "seconds", "added_cpu_percent", "trace_bytes", "trace_mib_s",
@@ -38,6 +39,13 @@ def names(known, what):
                                              + ", ".join(known))
         return [name for name in known if name in chosen]
     return parse
+
+
+def layouts(text):
+    try:
+        return virtual.layouts(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def arguments():
@@ -58,12 +66,17 @@ def arguments():
                         default=tracers)
     parser.add_argument("--caches", metavar="NAME[,NAME]", type=names(["cold", "hot"], "cache"),
                         default=["cold", "hot"])
+    parser.add_argument("--guests", metavar="LAYOUT[,LAYOUT]", type=layouts, default=None,
+                        help="virtual machines: 3 of them, 1x4: one with four tasks at a time, or none "
+                             "(default: 1,3,1x4,4; short: 1)")
     parser.add_argument("--base-runs", metavar="N", type=at_least_one,
                         help="untraced runs (default: 10; short: 3)")
     parser.add_argument("--runs", metavar="N", type=at_least_one,
                         help="runs with each tracer (default: 3; short: 1)")
     parser.add_argument("--fresh", action="store_true", help="forget the cells that are there")
     options = parser.parse_args()
+    if options.guests is None:
+        options.guests = virtual.layouts("1" if options.short else "1,3,1x4,4")
     options.base_runs = options.base_runs or (3 if options.short else 10)
     options.runs = options.runs or (1 if options.short else 3)
     # what they are measured against
@@ -198,6 +211,32 @@ def over_tasks(rows, cache, tracer):
             "significant": "yes" if sigma is not None and abs(added) > 2 * sigma else "no"}
 
 
+def guest_tables(rows):
+    """What is printed of the guests: performance, CPU time, and size of the recordings; then what failed."""
+    by = {(r["task"], r["tracer"]): r for r in rows}
+    tasks = list(dict.fromkeys(r["task"] for r in rows))
+    ways = [way for way in virtual.WAYS if way != "off"]
+    sigmas = [by[task, "off"]["sigma_percent"] for task in tasks if by[task, "off"].get("sigma_percent") is not None]
+    lines = ["Performance in virtual machines, % of guests that are not traced (cold caches; sigma of the untraced runs)\n"]
+    table = [["task"] + ways + ["sigma"]]
+    for task in tasks:
+        sigma = by[task, "off"].get("sigma_percent")
+        table.append([task] + [cell_text(by.get((task, way))) for way in ways] + [f"{sigma:.1f}" if sigma is not None else "-"])
+    lines += [aligned(table), "\n", "CPU time of the work that is added, %, as the guest counts it; recorded, MiB in a second of the work\n"]
+    table = [["task"] + [f"CPU {way}" for way in ways] + [f"MiB {way}" for way in ways]]
+    for task in tasks:
+        table.append([task] + [f"{by[task, way][name]:.{digits}f}" if by.get((task, way), {}).get(name) is not None else "-"
+                               for name, digits in (("added_cpu_percent", 1), ("trace_mib_s", 2)) for way in ways])
+    lines += [aligned(table), "\n"] + [f"{way}: {what}\n" for way, what in virtual.WHAT.items()]
+    if sigmas:
+        lines.append(f"QEMU without KVM translates each instruction: a guest's work takes many times what it would, and repeated it "
+                     f"differs by {min(sigmas):.1f} to {max(sigmas):.1f} % (sigma) without any tracer. n.s. is within two sigma. A "
+                     "tracer inside is translated like the work: these are no figures of KVM.\n")
+    failed = dict.fromkeys(row["failed"] for row in rows if row.get("failed"))
+    lines += [f"failed: {why}\n" for why in failed]
+    return "".join(lines)
+
+
 def cell_text(row):
     if row is None:
         return "-"
@@ -267,13 +306,38 @@ def main():
     with open(os.path.join(options.output, "overhead.txt"), "w", encoding="utf-8") as f:
         f.write(text)
     print(text, end="")
+    status = draw(options, table)
+    return max(status, measure_guests(options)) if options.guests else status
+
+
+def draw(options, table):
+    """A figure of TABLE beside it."""
+    name = os.path.splitext(os.path.basename(table))[0]
     drawn = subprocess.run(["sci-plot", "cost", table, "--without=off"]
                            + [w for s in ("pdf", "png")
-                              for w in ("-o", os.path.join(options.output, "overhead." + s))],
+                              for w in ("-o", os.path.join(options.output, f"{name}.{s}"))],
                            check=False)
-    print(f"left: {options.output}: overhead.csv, overhead.txt"
-          + (", overhead.pdf, overhead.png" if drawn.returncode == 0 else "; no figure"))
+    print(f"left: {options.output}: {name}.csv, {name}.txt"
+          + (f", {name}.pdf, {name}.png" if drawn.returncode == 0 else "; no figure"))
     return drawn.returncode
+
+
+def measure_guests(options):
+    """guests.csv, its tables and figure."""
+    cells = Cells(os.path.join(options.output, "cells"), virtual.n_cells(options))
+    build = os.path.dirname(os.path.dirname(os.path.dirname(options.elapsed)))
+    found = virtual.measure_all(options, cells, build, os.path.dirname(os.path.dirname(HERE)))
+    rows = [summary(key, some, found[key[0], key[1], "off"]) for key, some in found.items()]
+    table = os.path.join(options.output, "guests.csv")
+    write_csv(table, COLUMNS, rows)
+    text = guest_tables(rows)
+    with open(os.path.join(options.output, "guests.txt"), "w", encoding="utf-8") as f:
+        f.write(text)
+    print("\n" + text, end="")
+    if all(row.get("failed") for row in rows):
+        print("no guest was measured")
+        return 0
+    return draw(options, table)
 
 
 def stop(signum, frame):

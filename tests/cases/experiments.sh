@@ -69,7 +69,7 @@ has "$scratch/err" "no such cause: ''; there are quiet, shared-file"
 overhead()
 {
 	status "$1" /usr/bin/python3 "$SCI_SRC/examples/overhead/overhead.py" -o "$disk/overhead" \
-		--elapsed "$SCI_BUILD/examples/measuring/elapsed" --short --base-runs=2 "$2" "$3" "$4"
+		--elapsed "$SCI_BUILD/examples/measuring/elapsed" --short --guests=none --base-runs=2 "$2" "$3" "$4"
 }
 
 overhead 0 --tasks='gzip,fio buffered' --caches=hot --tracers=filtered,user,memory,dummy,strace
