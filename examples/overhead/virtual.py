@@ -97,10 +97,14 @@ class Guests:
     def measure(self, task, amount, way):
         """Times are by the guests' clocks, of the work alone: to start a tracer there takes longer."""
         inside, outside = WAYS[way]
+        for line, _ in self.lines:
+            line.sendall(f"{'yes' if inside else 'no'} {task} {amount} {self.layout.tasks}\n".encode())
+        for _, answers in self.lines:
+            self.hear(answers, "begun")
         tracer = self.trace() if outside else None
         try:
             for line, _ in self.lines:
-                line.sendall(f"{'yes' if inside else 'no'} {task} {amount} {self.layout.tasks}\n".encode())
+                line.sendall(b"go\n")
             answers = [list(map(int, self.hear(answers, "done"))) for _, answers in self.lines]
         finally:
             trace_bytes = self.stop(tracer) if tracer else 0
@@ -128,12 +132,13 @@ class Guests:
             raise Failed(f"sci-kernel --vm: status {tracer.returncode}: {said.strip()}")
         return found
 
-    def end(self):
+    def end(self, at_once=False):
         for line, _ in self.lines:
-            line.sendall(b"over\n")
+            if not at_once:
+                line.sendall(b"over\n")
         for guest in self.list:
             try:
-                guest.qemu.wait(60 if self.lines else 0)
+                guest.qemu.wait(0 if at_once or not self.lines else 60)
             except subprocess.TimeoutExpired:
                 guest.qemu.kill()
                 guest.qemu.wait()
@@ -172,7 +177,13 @@ def measure_all(options, cells, build, source):
                                 guests = Guests(tests, layout)
                                 # not measured: the first run is on fresh blocks
                                 guests.measure(task, amount, "off")
-                            return guests.measure(task, amount, way)
+                            try:
+                                return guests.measure(task, amount, way)
+                            except Failed:
+                                # what they do now is not known
+                                guests.end(at_once=True)
+                                guests = None
+                                raise
                         cell = cells.get(f"guests-{layout.text}-{task}-{way}-{i}", measure)
                         found.setdefault((f"{task}, {layout.shown()}", "cold", way), []).append(cell)
         finally:
