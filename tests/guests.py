@@ -105,6 +105,15 @@ def limited_images(per_second):
     return cgroup("blkio", **{"blkio__throttle__read_iops_device": f"{os.major(number)}:{os.minor(number)} {per_second}"})
 
 
+class Unheard(Exception):
+    """A guest that does not say what it should."""
+
+
+def second_line(letter):
+    """The option of a guest that has a second serial line."""
+    return ["-serial", f"unix:line-{letter}.sock,server=on,wait=off"]
+
+
 class Guest:
     """
     A guest called LETTER that reads the image images/LETTER.img as ARGUMENTS of its kernel say (tests/guest/vm-score-init), in
@@ -136,6 +145,26 @@ class Guest:
 
     def begin(self):
         ask(*self.monitor, "cont")
+
+    def open_line(self):
+        """Its second serial line (an option of it): for tell() and hear()."""
+        self.line = socket.socket(socket.AF_UNIX)
+        self.line.settimeout(self.LIMIT_SECONDS)
+        self.line.connect(f"line-{self.letter}.sock")
+        self.answers = self.line.makefile()
+
+    def tell(self, text):
+        self.line.sendall(text.encode() + b"\n")
+
+    def hear(self, word):
+        """The words behind WORD, which its next line has to begin with; Unheard."""
+        try:
+            said = self.answers.readline().split()
+        except TimeoutError:
+            raise Unheard(f"a guest did not answer within {self.LIMIT_SECONDS} s") from None
+        if not said or said[0] != word:
+            raise Unheard(f"a guest said {said} in place of {word}")
+        return said[1:]
 
     def said(self):
         return open(f"serial-{self.letter}", errors="replace").read()

@@ -226,7 +226,7 @@ endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
 slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-qcow2.py \
-	tests/cases/kernel-vm-score.py tests/cases/overhead-guests.py \
+	tests/cases/kernel-vm-score.py tests/cases/overhead-guests.py tests/cases/kernel-vm-grows.py \
 	tests/cases/kernel-vm-steal.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests)
@@ -438,7 +438,7 @@ EXTRA_DIST += \
 	tests/guest/init \
 	tests/guest/nfs-init \
 	tests/guest/vm-init \
-	tests/guest/overhead-init tests/guest/vm-score-init \
+	tests/guest/overhead-init tests/guest/phases-init tests/guest/vm-score-init \
 	tests/guest/kernel.sh \
 	tests/demo-vm.py \
 	tests/ctf.py tests/guests.py \

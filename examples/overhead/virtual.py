@@ -8,7 +8,6 @@ three guests; and the same load on four guests and on one.
 import contextlib
 import io
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -21,7 +20,6 @@ TASKS = {"direct": 1500, "buffered": 3000, "tar": 800, "gzip": 160}
 # name: traced inside, traced outside
 WAYS = {"off": (False, False), "inside": (True, False), "outside": (False, True), "both": (True, True)}
 WHAT = {"inside": "sci-kernel in each guest", "outside": "sci-kernel --vm on the host", "both": "both of it"}
-RUN_S = 900
 
 
 class Layout:
@@ -61,7 +59,7 @@ class Guests:
     """Those of LAYOUT, booted; end() shuts them down."""
 
     def __init__(self, tests, layout):
-        self.tests, self.layout, self.list, self.lines = tests, layout, [], []
+        self.tests, self.layout, self.list = tests, layout, []
         os.makedirs("images", exist_ok=True)
         try:
             for letter in "abcdefgh"[:layout.guests]:
@@ -69,43 +67,35 @@ class Guests:
                     with open(image, "wb") as file:
                         file.truncate(256 << 20)
                     tests.run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image)
-                self.list.append(tests.Guest(letter, "", None, ["-serial", f"unix:line-{letter}.sock,server=on,wait=off"],
-                                             last=f"trace-{letter}.img"))
+                self.list.append(tests.Guest(letter, "", None, tests.second_line(letter), last=f"trace-{letter}.img"))
             for guest in self.list:
-                line = socket.socket(socket.AF_UNIX)
-                line.settimeout(RUN_S)
-                line.connect(f"line-{guest.letter}.sock")
-                self.lines.append((line, line.makefile()))
+                guest.open_line()
                 guest.begin()
-            for _, answers in self.lines:
-                self.hear(answers, "ready")
+            self.hear("ready")
         except BaseException:
-            self.end()
+            self.end(at_once=True)
             raise
 
-    @staticmethod
-    def hear(answers, word):
-        """The words behind WORD on a guest's line."""
+    def hear(self, word):
+        """The words behind WORD that each of them says."""
         try:
-            said = answers.readline().split()
-        except TimeoutError:
-            said = []
-        if not said or said[0] != word:
-            raise Failed(f"a guest did not answer within {RUN_S} s" if not said else f"a guest said {said} in place of {word}")
-        return said[1:]
+            return [guest.hear(word) for guest in self.list]
+        except self.tests.Unheard as error:
+            raise Failed(str(error)) from error
+
+    def tell(self, text):
+        for guest in self.list:
+            guest.tell(text)
 
     def measure(self, task, amount, way):
         """Times are by the guests' clocks, of the work alone: to start a tracer there takes longer."""
         inside, outside = WAYS[way]
-        for line, _ in self.lines:
-            line.sendall(f"{'yes' if inside else 'no'} {task} {amount} {self.layout.tasks}\n".encode())
-        for _, answers in self.lines:
-            self.hear(answers, "begun")
+        self.tell(f"{'yes' if inside else 'no'} {task} {amount} {self.layout.tasks}")
+        self.hear("begun")
         tracer = self.trace() if outside else None
         try:
-            for line, _ in self.lines:
-                line.sendall(b"go\n")
-            answers = [list(map(int, self.hear(answers, "done"))) for _, answers in self.lines]
+            self.tell("go")
+            answers = [list(map(int, words)) for words in self.hear("done")]
         finally:
             trace_bytes = self.stop(tracer) if tracer else 0
         if any(status for status, *_ in answers):
@@ -133,12 +123,11 @@ class Guests:
         return found
 
     def end(self, at_once=False):
-        for line, _ in self.lines:
-            if not at_once:
-                line.sendall(b"over\n")
+        if not at_once:
+            self.tell("over")
         for guest in self.list:
             try:
-                guest.qemu.wait(0 if at_once or not self.lines else 60)
+                guest.qemu.wait(0 if at_once else 60)
             except subprocess.TimeoutExpired:
                 guest.qemu.kill()
                 guest.qemu.wait()

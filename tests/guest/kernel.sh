@@ -7,7 +7,7 @@ set -eu
 
 dir=$1 meta=${2-linux-image-amd64}
 # of a kernel that has one of these built in there is no module
-modules='virtio_pci virtio_blk nvme ext4 crc32c_intel dm_mod raid0 raid1 xfs btrfs'
+modules='virtio_pci virtio_blk virtio_scsi sd_mod nvme ext4 crc32c_intel dm_mod raid0 raid1 xfs btrfs'
 # and those of DIR/modules/list.nfs: of a server and a client of it
 nfs='virtio_pci virtio_blk nfsv4 nfsd'
 
