@@ -27,6 +27,16 @@ def need(*commands):
             skip(f"{command} is not installed")
 
 
+def in_memory(megabytes):
+    """A folder in memory that has MEGABYTES of room, for archives of thousands of files that are made, read and removed;
+    None (which tempfile takes) where there is none."""
+    folder = "/dev/shm"
+    if not os.access(folder, os.W_OK):
+        return None
+    free = os.statvfs(folder)
+    return folder if free.f_bavail * free.f_frsize >= megabytes << 20 else None
+
+
 def wait_asleep(pid, name):
     """Until process PID goes by NAME and waits for something: never a matter of time."""
     while True:

@@ -8,13 +8,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from scratch import in_memory  # noqa: E402
+
 MAKE = os.path.join(os.environ["SCI_BUILD"], "tests/programs/make-hosts")
 N, IDLE = 300, 1200
 SCENES = "crowd", "file", "journal", "throttling", "busy-disk", "busy-journal"
 if os.environ.get("SCI_SANITIZED"):
     SCENES = SCENES[::3]  # the same code, four times as slow
-# each archive has thousands of files, which are made, read once and removed: in memory, where there is room
-FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) and os.statvfs("/dev/shm").f_bavail >= 1 << 15 else None
+FOLDER = in_memory(128)
 ROUNDING = 60  # ns: each operation's time is divided into whole nanoseconds, for two or for 300
 failed = 0
 
