@@ -39,7 +39,7 @@ PART_BYTES, CHUNK_BYTES = 16 << 20, 8192
 
 if os.environ.get("SCI_SANITIZED"):
     skip("the guest runs what the normal build made")
-need("qemu-system-x86_64", "cpio", "gzip", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs")
+need("qemu-system-x86_64", "cpio", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs")
 if os.uname().machine != "x86_64":
     skip("the guest is an x86-64 one")
 if not os.path.exists(BUSYBOX) or b"statically linked" not in subprocess.run(
@@ -80,7 +80,7 @@ def make_initrd():
         for library in libraries(program):
             os.makedirs(os.path.dirname(root + library), exist_ok=True)
             shutil.copy(library, root + library)
-    run("sh", "-c", f"cd '{root}' && find . | cpio -o -H newc --quiet | gzip -1 >../initrd.gz")
+    run("sh", "-c", f"cd '{root}' && find . | cpio -o -H newc --quiet >../initrd")
     shutil.rmtree(root)
 
 
@@ -122,7 +122,7 @@ def make_stacked():
 def boot():
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
                "-m", "1024", "-nographic", "-nodefaults", "-no-reboot", "-serial", "stdio",
-               "-kernel", os.path.join(GUEST, "vmlinuz"), "-initrd", path("initrd.gz"),
+               "-kernel", os.path.join(GUEST, "vmlinuz"), "-initrd", path("initrd"),
                "-append", f"console=ttyS0 quiet panic=-1 mitigations=off nokaslr{' sci.more' * MORE}"]
     for name in ("ext4", "xfs", "btrfs", "out", "left", "right"):
         command += ["-drive", f"file={path(name)},if=virtio,format=raw,cache=unsafe"]
