@@ -1,5 +1,8 @@
 # The commands whose writes fail, and what each of them leaves.
 # SPDX-License-Identifier: BSD-3-Clause
+import csv
+import io
+import json
 import os
 
 from table import need, run as run_command
@@ -17,6 +20,21 @@ def recorded(folder):
     result = run_command(["sci-export", "-q", "-f", "csv", path])
     names = [line.split(",")[5] for line in result.out.splitlines()]
     return {"run/unified.otf2": [name for name in names if "write" in name] if result.status == 0 else "broken"}
+
+
+def accounted(folder):
+    """Is each byte that the program wrote in its recording, or was something counted as lost?"""
+    path, data = os.path.join(folder, "run"), os.path.join(folder, "data")
+    made = os.path.getsize(data) if os.path.exists(data) else 0  # the program may not have begun
+    report, rows = (run_command([*command, path]) for command in (["sci-analyze", "--json"],
+                                                                  ["sci-export", "-q", "-f", "csv"]))
+    if report.status != 0 or rows.status != 0:
+        return {"run": None}
+    there = sum(int(row["ret"]) for row in csv.DictReader(io.StringIO(rows.out))
+                if row["region"] in ("write", "vfs:sys_write") and row["path"].endswith("/data") and int(row["ret"]) > 0)
+    lost = json.loads(report.out)["trace"]["lost_events"]
+    fine = there == made or (lost and there < made)
+    return {"run": "accounted for" if fine else f"{made} bytes written, {there} recorded, {lost} events lost"}
 
 
 def rest_of_record(folder):
@@ -58,10 +76,14 @@ def writers(run):
         return os.path.join(run.scratch, name)
 
     data = os.path.join(os.environ["SCI_SRC"], "tests", "data", "logs")
+    dd = ["dd", "if=/dev/zero", "of=OUT/data", f"bs={BLOCK}", "count=100", "status=none"]
     program = ["sh", "-c", "dd if=/dev/zero of=$0 bs=%d count=500 status=none" % BLOCK, "OUT/data"]
     found = [
         Writer("sci-record", ["sci-record", "-q", "--no-kernel", "-o", "OUT/run", "--", *program],
                "run/unified.otf2", same=recorded, rest=rest_of_record),
+        # the tracer's calls inside of the program, and the program's own
+        Writer("the traced program", ["sci-record", "-q", "--no-kernel", "-o", "OUT/run", "--", *dd], "run",
+               only="dd", same=accounted),
         Writer("sci-merge", ["sci-merge", "-q", at("run"), "-o", "OUT/t.otf2"], *ARCHIVE),
         Writer("sci-merge of archives", ["sci-merge", "-q", at("random1.otf2"), "-o", "OUT/t.otf2"], *ARCHIVE),
         Writer("sci-merge of a long archive", ["sci-merge", "-q", "--no-runs", at("long.otf2"), "-o", "OUT/t.otf2"],
@@ -73,6 +95,9 @@ def writers(run):
         Writer("sci-analyze --html", ["sci-analyze", "--html=OUT/x.html", at("unified.otf2")], "x.html"),
         Writer("sci-plot", ["sci-plot", "levels", at("report.json"), "-o", "OUT/x.svg"], "x.svg", only="python3.11"),
     ]
+    if os.geteuid() == 0:
+        found.append(Writer("sci-kernel", ["sci-kernel", "-q", "-o", "OUT/run", "--", *dd], "run", same=accounted,
+                            kernel=True))
     found += [Writer("sci-analyze " + " ".join(form), ["sci-analyze", *form, at("random1.otf2")], "text", stdout=True)
               for form in (["--json"], ["--csv", "--top=0"], ["--by=blame"], ["--timeline"], ["--workload"])]
     found.append(Writer("sci-analyze --compare", ["sci-analyze", "--compare", at("random1.otf2"), at("random2.otf2")],

@@ -1,8 +1,10 @@
 # Each write of each command fails, one after the other, and it is as without the fault, or says that it failed.
 # SPDX-License-Identifier: BSD-3-Clause
+import contextlib
 import os
 import shutil
 
+from kills import KernelTurn
 from table import need, run
 
 FAULTS = "EIO", "ENOSPC", "EDQUOT", "short", "kill"
@@ -11,11 +13,13 @@ FAULTS = "EIO", "ENOSPC", "EDQUOT", "short", "kill"
 class Writer:
     """A command that writes: into the folder OUT, of which RESULTS are what users look at."""
 
-    def __init__(self, name, command, *results, stdout=False, only=None, same=None, rest=None):
+    def __init__(self, name, command, *results, stdout=False, only=None, same=None, rest=None,
+                 kernel=False):
         self.name, self.command, self.results = name, command, results
         self.stdout = stdout      # its output goes to a file, which is one of the results
         self.only = only or os.path.basename(command[0])
         self.same = same          # what is compared, where bytes may differ: a function of the folder
+        self.kernel = kernel      # it traces the kernel
         self.rest = rest          # of a killed one: what is wrong with what it left
 
 
@@ -48,8 +52,9 @@ class Place:
                      os.path.join(self.out, writer.results[0]), *words]
         # temporary files are written, too
         os.mkdir(os.path.join(self.out, "tmp"))
-        result = run(command + words, env={**os.environ, "TMPDIR": os.path.join(self.out, "tmp"),
-                                           "MPLCONFIGDIR": os.path.join(self.scratch, "matplotlib")})
+        with KernelTurn() if writer.kernel else contextlib.nullcontext():
+            result = run(command + words, env={**os.environ, "TMPDIR": os.path.join(self.out, "tmp"),
+                                               "MPLCONFIGDIR": os.path.join(self.scratch, "matplotlib")})
         seen, injected, call = open(self.report).read().split() if result.status is not None else (0, 1, "?")
         return result, int(seen), int(injected), call
 
@@ -65,7 +70,7 @@ def without_id(data):
         return data
     # its magic line, the number (7 bits a byte, the last below 128), what it says, a sum of all of it
     head = data.index(b"\n") + 1
-    return data[next((at for at in range(head, len(data)) if data[at] < 128), len(data)):-8]
+    return data[next((at + 1 for at in range(head, len(data)) if data[at] < 128), len(data)):-8]
 
 
 def judge(row, writer, place, fault, where, result, whole):
