@@ -193,8 +193,10 @@ int archive_index_unpack(const uint8_t *bytes, size_t n, struct archive_index *i
 	n -= INDEX_HASH_BYTES;
 	for (unsigned i = 0; i < INDEX_HASH_BYTES; i++)
 		hash |= (uint64_t)bytes[n + i] << (8 * i);
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* no fuzzer finds a hash */
 	if (hash != hash_of(bytes, n))
 		return -EBADMSG;
+#endif
 	p.in = bytes + head;
 	p.end = bytes + n;
 	pack_index(&p, index);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """pack.py FILE... >INPUT: files of a trace as one input of the fuzzers of otf2 (X.otf2 X.def X/0.evt
-X/0.def), spool (meta process.* user.* cpu.*; zeros at their ends go) and ctf (metadata and two streams);
+X/0.def X/0.runs X/times.index), spool (meta process.* user.* cpu.*; zeros at their ends go) and ctf (metadata and two streams);
 "-" for one that is missing."""
 import os
 import struct

@@ -13,7 +13,7 @@ newest=$(find eta-ext src/vm tests/fuzz -name '*.[ch]' -newer $program 2>/dev/nu
 if [ ! -x $program ] || [ -n "$newest" ]; then
 	. tests/fuzz/sources.sh
 	# shellcheck disable=SC2046,SC2086 # lists of files, of options
-	${FUZZ_CC:-clang} -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+	${FUZZ_CC:-clang} -g -O1 -std=gnu11 -D_GNU_SOURCE -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -I. -I"${SCI_BUILD:-build/obj}" tests/fuzz/libfuzzer.c $fuzz_sources \
 		$(fuzz_cflags) ${FUZZ_CFLAGS:-} -o $program.new $(fuzz_libs) ${FUZZ_LIBS:-}
 	mv $program.new $program

@@ -19,8 +19,8 @@ static const char *format;
 static char folder[64]; /* of a format that is one */
 
 /* What the parts of an input are called where a trace is several files. */
-static const char *const archive_files[] = { "x.otf2",	"x.def",    "x/0.evt",
-					     "x/0.def", "x/0.runs", NULL };
+static const char *const archive_files[] = { "x.otf2",	 "x.def",	  "x/0.evt", "x/0.def",
+					     "x/0.runs", "x/times.index", NULL };
 static const char *const spool_files[] = { "meta", "process.7.1", "user.7.8.1", "cpu.0", NULL };
 static const char *const ctf_files[] = { "metadata", "stream_0", "stream_1", NULL };
 /* two archives and one that may have its events in theirs */
@@ -68,23 +68,53 @@ static void die(const char *what)
 	abort();
 }
 
+/* The times of a location's events. */
+struct times {
+	uint64_t first_ns, last_ns;
+};
+
 /* The trace's times never run backwards, whatever the log did. */
+static struct times read_cursor(struct eta_cursor *cursor, bool ordered)
+{
+	struct times times = { .first_ns = UINT64_MAX };
+	const struct eta_event *batch;
+	ssize_t n;
+
+	while ((n = eta_cursor_read(cursor, &batch)) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (ordered && batch[i].time_ns < times.last_ns)
+				die("events out of order");
+			times.last_ns = batch[i].time_ns;
+			if (batch[i].time_ns < times.first_ns)
+				times.first_ns = batch[i].time_ns;
+		}
+	return times;
+}
+
+/* The middle third of what TIMES say, by an index, where there is one that fits. */
+static void read_part(struct eta_trace *trace, uint32_t location, struct times times, bool ordered)
+{
+	uint64_t third_ns = (times.last_ns - times.first_ns) / 3;
+	struct eta_cursor *cursor;
+	struct eta_whole whole;
+
+	if (times.first_ns > times.last_ns || eta_cursor_open(trace, location, &cursor) < 0)
+		return;
+	if (eta_cursor_part(cursor, times.first_ns + third_ns, times.last_ns - third_ns, &whole))
+		read_cursor(cursor, ordered);
+	eta_cursor_close(cursor);
+}
+
 static void read_location(struct eta_trace *trace, uint32_t location, bool ordered)
 {
 	struct eta_cursor *cursor;
-	const struct eta_event *batch;
-	uint64_t last_ns = 0;
-	ssize_t n;
+	struct times times;
 
 	if (eta_cursor_open(trace, location, &cursor) < 0)
 		return;
-	while ((n = eta_cursor_read(cursor, &batch)) > 0)
-		for (ssize_t i = 0; i < n; i++) {
-			if (ordered && batch[i].time_ns < last_ns)
-				die("events out of order");
-			last_ns = batch[i].time_ns;
-		}
+	times = read_cursor(cursor, ordered);
 	eta_cursor_close(cursor);
+	read_part(trace, location, times, ordered);
 }
 
 static void read_all(struct eta_trace *trace, bool ordered)
