@@ -16,6 +16,7 @@ WHOSE = {
     "FS": "operations on the same file system meanwhile",
     "DIRTY": "writers to the page cache meanwhile",
     "DEVICE": "requests on the same device meanwhile",
+    "SERVER": "calls at the same server meanwhile",
     "SELF": "nobody",
     "LIMIT": "nobody: a limit",
 }
