@@ -9,6 +9,7 @@ import json
 import mmap
 import os
 import re
+import statistics
 import struct
 import subprocess
 import sys
@@ -270,6 +271,25 @@ for rows_of_thread in threads.values():
         inside = []
 for depth, name, own, _, _ in example:
     print(f"{'  ' * depth}{name}: {own / 1000:.1f} us")
+
+
+# ---- what the merge of both costs, against each by itself; ./dev bench vm asks for it ----
+def merge_cost(*inputs):
+    """CPU time in s and memory in MiB."""
+    pid = os.posix_spawn(SCI_MERGE, [SCI_MERGE, "-q", *inputs, "-o", "cost.otf2"], os.environ,
+                         file_actions=[(os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)])
+    _, status, used = os.wait4(pid, 0)
+    assert status == 0, inputs
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+pairs = []
+for _ in range(int(os.environ.get("SCI_GUEST_PAIRS", "0"))):
+    alone, within, both = merge_cost(HOST), merge_cost(INSIDE), merge_cost(HOST, INSIDE)
+    pairs.append((both[0] / (alone[0] + within[0]), both[1], alone[1]))
+if pairs:
+    ratio, both, alone = (statistics.median(column) for column in zip(*pairs))
+    print(f"merged: {ratio:.2f} times the CPU time of both apart; {both:.0f} MiB, the host's alone {alone:.0f} MiB")
 print(f"measured: {maps[0][0][0]} of {len(sent)} requests; O_DIRECT {complete} of {calls} calls complete; clock +-"
       f"{int(maps[0][0][3]) / 1000:.0f} us, the truth inside, +-{(high - low) / 2000:.0f} us; rate {ppm:.3f} ppm, truth "
       f"{true_ppm:.3f} +-{true_error:.3f} ppm")
