@@ -17,7 +17,7 @@ EVENTS = int(os.environ.get("SCI_BENCH_EVENTS", 40_000_000))
 BANDWIDTH = float(os.environ.get("SCI_BENCH_BANDWIDTH", 1e9))
 RUNS = int(os.environ.get("SCI_BENCH_RUNS", 3))
 ENV = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "SCI_MPI_FIGURES": "figures"}
-NAMES = "events", "cpu", "sent", "results", "aside", "memory"
+NAMES = "events", "cpu", "sent", "results", "aside", "memory", "company", "shared"
 
 
 def skip(why):
@@ -120,8 +120,48 @@ def link():
         shutil.rmtree("linked")
 
 
+def company():
+    """Operations on one file of several machines, by one to eight processes: clocks that are known to 1 us, and to 1 ms."""
+    calls = 40_000
+    lines = "".join(f"{node} {thread} {at} {at + 8000} 7\n" for node in range(8) for thread in range(1, 5)
+                    for at in (1_000_000_000 + call * 20_000 + 1000 * (3 * node + thread) for call in range(calls)))
+    for error in 1000, 1_000_000:
+        subprocess.run([BUILD + "/tests/programs/make-calls", ".", str(error // 2), "nfs server:/export"], input=lines, text=True,
+                       check=True)
+        os.mkdir("shared")
+        for node in range(8):
+            os.rename(f"node{node}", f"shared/node{node}")
+        for n in 2, 4, 8:
+            took, ranks = by_mpi(n, "shared")
+            sent, operations = (sum(rank[name] for rank in ranks) for name in ("company", "shared"))
+            print(f"8 machines, {operations / 1e6:.2f} M operations on one file, clocks to {error / 1000:.0f} us, {n} processes: "
+                  f"{sent / operations:.1f} bytes of company an operation in all, {sent / operations / n:.1f} by each (asked: 32); "
+                  f"{took:.1f} s", flush=True)
+        shutil.rmtree("shared")
+
+
+def tracing():
+    """Four ranks on this node, each by sci-record, against all of them by one."""
+    sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+    import unified
+    write = "dd if=/dev/zero of=rank.$OMPI_COMM_WORLD_RANK bs=4096 count=20000 oflag=direct 2>dd.err || cat dd.err"
+    forms = {"each": ["mpirun", *OVER, "-n", "4", "sci-record", "-q", "-o", "each", "--", "sh", "-c", write],
+             "one": ["sci-record", "-q", "-o", "one", "--", "mpirun", *OVER, "-n", "4", "sh", "-c", write]}
+    took, requests = {name: [] for name in forms}, {}
+    for _ in range(RUNS):
+        for name, words in forms.items():
+            took[name].append(timed(*words)[0])
+            node = [path for path, _, files in os.walk(name) if "unified.otf2" in files and path != name] or [name]
+            found = unified.read(os.path.join(node[0], "unified.otf2"))
+            requests[name] = sum(sum(thread["written"].values()) for thread in found["threads"].values())
+            shutil.rmtree(name)
+    each, one = median(took["each"]), median(took["one"])
+    print(f"4 ranks, 80000 direct writes: {each:.2f} s by a sci-record for each, {one:.2f} s by one around mpirun: {each / one:.2f} "
+          f"(asked: 1.1); requests {requests['each']} and {requests['one']} (asked: equal)", flush=True)
+
+
 with tempfile.TemporaryDirectory(dir=os.environ.get("SCI_BENCH_DIR")) as work:
     os.chdir(work)
-    for part in os.environ.get("SCI_BENCH_PARTS", "processes memory link").split():
-        {"processes": processes, "memory": memory, "link": link}[part]()
+    for part in os.environ.get("SCI_BENCH_PARTS", "processes memory link company tracing").split():
+        {"processes": processes, "memory": memory, "link": link, "company": company, "tracing": tracing}[part]()
     os.chdir("/")

@@ -167,6 +167,7 @@ thread, = of_node(answer, 0)
 assert thread["verdict"]["level"] == "net" and thread["verdict"]["reason"] == "server", thread["verdict"]
 assert thread["interference_levels"].get("net", 0) >= 0.9 * SLOWER, thread
 assert {(b["name"], b["host"]) for b in thread["blame"] if b["tid"]} == {("app tid 5", "node1")}, thread["blame"]
+assert "sci-kernel --all on the server" in thread["verdict"]["advice"], thread["verdict"]
 assert "net: server" in run("sci-analyze", path("traced")).decode()
 # another server's clients are none
 FAR = made("far", SERVED + HAMMERED)

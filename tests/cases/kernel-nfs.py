@@ -1,5 +1,6 @@
-# NFS in a guest with Debian's kernel, a server and its client in one: time in calls is the server's and nobody's, a
-# queue for few slots is that of who was ahead, and a call that was lost is told apart.
+# NFS in a guest with Debian's kernel, a server and its clients in one: time in calls is the server's and nobody's, a
+# queue for few slots is that of who was ahead, a call that was lost is told apart, and against a run alone another client
+# of the server is the culprit where it is traced, and outside of the job where it is not.
 # SPDX-License-Identifier: BSD-3-Clause
 import json
 import os
@@ -61,14 +62,14 @@ def boot():
         results.extractall(path("results"))
 
 
-def analyzed(name):
+def analyzed(name, *options):
     """The report on a recording, and its threads named remote by time in I/O."""
     folder = path("results")
     with open(os.path.join(folder, name + ".said"), encoding="utf-8") as said:
         print(name, said.read())
     with open(os.path.join(folder, name + ".status"), encoding="utf-8") as status:
         assert status.read().strip() == "0", name
-    out = subprocess.run([os.path.join(BUILD, "src/sci-analyze"), "--json", os.path.join(folder, name)],
+    out = subprocess.run([os.path.join(BUILD, "src/sci-analyze"), "--json", *options, os.path.join(folder, name)],
                          capture_output=True, text=True, check=True).stdout
     report = json.loads(out)
     threads = sorted((t for t in report["threads"] if t["name"].startswith("remote ")),
@@ -136,3 +137,15 @@ assert again and all(rpc.resent - rpc.sent > 150000000 for rpc in again), again
 loser = max(threads, key=lambda thread: thread["reasons"].get("retransmit", 0))
 assert loser["reasons"]["retransmit"] > 150000000, [thread["reasons"] for thread in threads]
 assert not loser["interference_levels"].get("net"), loser["interference_levels"]
+
+# another client hammers the server: the kernel saw nobody ahead, and a run alone says what the server takes else
+BASE = "--baseline=" + os.path.join(path("results"), "quiet", "kernel.spool")
+for name, culprit in ("outside", "outside the job"), ("inside", "hammer"):
+    report, threads = analyzed(name, BASE)
+    writer, = threads
+    print(name, writer["verdict"], writer["interference_levels"])
+    assert writer["verdict"]["level"] == "net" and writer["verdict"]["reason"] == "server", writer["verdict"]
+    assert writer["interference_levels"]["net"] > 0.1 * writer["lifetime_ns"], writer
+    most = max(writer["blame"], key=lambda row: row["ns"])
+    named = sum(row["ns"] for row in writer["blame"] if row["name"].startswith(culprit))
+    assert most["name"].startswith(culprit) and named > 0.5 * writer["slowed_ns"], writer["blame"]

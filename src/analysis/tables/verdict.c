@@ -129,7 +129,11 @@
 	X(NET, RPC_QUEUE,                                                                          \
 	  "Calls to the file server wait for their turn on the connection: make fewer and larger " \
 	  "ones, or open more connections (mount with nconnect=N, "                                \
-	  "sunrpc.tcp_slot_table_entries).")
+	  "sunrpc.tcp_slot_table_entries).")                                                       \
+	X(NET, SERVER,                                                                             \
+	  "Calls take longer at the file server while others use it: make fewer and larger ones. " \
+	  "What it does for clients that are not traced no client knows: sci-kernel --all on the " \
+	  "server, merged with this, names them.")
 
 static const char advice_none[] = "No interference to speak of.";
 static const char advice_mixed[] =
