@@ -96,8 +96,8 @@ static void put_figures(void)
 	/* one write, so that the lines of several processes do not mix */
 	dprintf(fd,
 		"rank %u: %" PRIu64 " events, %.3f CPU s, %" PRIu64 " bytes sent, of them %" PRIu64
-		" of results, %" PRIu64 " bytes put aside, %ld KiB of memory, %" PRIu64 " bytes of company, %" PRIu64
-		" operations of it\n",
+		" of results, %" PRIu64 " bytes put aside, %ld KiB of memory, %" PRIu64
+		" bytes of company, %" PRIu64 " operations of it\n",
 		all.rank, all.events,
 		(double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
 			(double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,
