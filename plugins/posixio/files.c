@@ -25,6 +25,9 @@ _Atomic uint32_t files_epoch = 1;
 
 static _Atomic int files_top = -1; /* highest descriptor ever entered */
 
+_Atomic uint32_t files_folders[FILES_FIRST];
+#define FOLDER_LEFT_OUT ((struct file *)2) /* until it is entered as FILE_LEFT_OUT */
+
 /*
  * A pool of struct file without a lock: free entries are a stack of indices. Its head carries a tag
  * that changes with each operation, so that a stale head is never taken for a fresh one.
@@ -170,7 +173,9 @@ static bool is_wanted(enum eta_file_kind kind)
 	       (files_metadata && kind == ETA_FILE_DIRECTORY);
 }
 
-/* Asks the kernel about FD. NULL: left out, as directories are but with FOLDERS. */
+/*
+ * Asks the kernel about FD. NULL: left out; FOLDER_LEFT_OUT: so is a directory, but with FOLDERS.
+ */
 static struct file *file_describe(int fd, int dir, const char *path, int flags, bool inherited,
 				  bool folders)
 {
@@ -186,7 +191,7 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 		return NULL;
 	if (kind != ETA_FILE_UNKNOWN && !is_wanted(kind) &&
 	    !(folders && kind == ETA_FILE_DIRECTORY))
-		return NULL;
+		return kind == ETA_FILE_DIRECTORY ? FOLDER_LEFT_OUT : NULL;
 	file = file_new();
 	if (!file) {
 		core_sink->call_missed(self);
@@ -208,12 +213,28 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 	return file;
 }
 
-/* Stores FILE (NULL: left out) in FD's slot and returns it. */
+/* From now on FD is a directory (IS), another one than any before, or is none. */
+static void note_folder(int fd, bool is)
+{
+	static _Atomic uint32_t last;
+
+	if ((unsigned)fd >= FILES_FIRST)
+		return;
+	if (is)
+		atomic_store(&files_folders[fd], atomic_fetch_add(&last, 1) + 1);
+	else if (files_folder(fd)) /* few are, and others' lines stay as they are */
+		atomic_store(&files_folders[fd], 0);
+}
+
+/* Stores FILE (NULL, FOLDER_LEFT_OUT: left out) in FD's slot; gives it, NULL where left out. */
 static struct file *files_attach(int fd, struct file *file)
 {
 	_Atomic(struct file *) *slot = slot_of(fd, true);
 	int top = atomic_load(&files_top);
 
+	note_folder(fd, file == FOLDER_LEFT_OUT);
+	if (file == FOLDER_LEFT_OUT)
+		file = NULL;
 	if (!slot) {
 		files_put(file);
 		return NULL;
@@ -255,7 +276,7 @@ struct file *files_open(int fd, int dir, const char *path, int flags)
 {
 	struct file *file = file_describe(fd, dir, path, flags, false, false);
 
-	if (file) /* a file just opened is at its beginning */
+	if (file && file != FOLDER_LEFT_OUT) /* a file just opened is at its beginning */
 		atomic_store(&file->epoch, atomic_load(&files_epoch));
 	return files_attach(fd, file);
 }
@@ -380,7 +401,7 @@ struct file *files_dup(int old_fd, int new_fd)
 		return old;
 	file = file_describe(new_fd, AT_FDCWD, NULL, (int)atomic_load(&old->owner->status), false,
 			     old->kind == ETA_FILE_DIRECTORY);
-	if (file) {
+	if (file && file != FOLDER_LEFT_OUT) {
 		atomic_fetch_add(&old->owner->references, 1);
 		file->owner = old->owner;
 		file->sink_parent = old->sink_handle;
@@ -392,6 +413,7 @@ struct file *files_detach(int fd)
 {
 	_Atomic(struct file *) *slot = slot_of(fd, false);
 
+	note_folder(fd, false);
 	return slot ? atomic_exchange(slot, NULL) : NULL;
 }
 
@@ -442,6 +464,7 @@ void files_forget(void)
 
 		if (slot)
 			atomic_store_explicit(slot, NULL, memory_order_relaxed);
+		note_folder(fd, false);
 	}
 	atomic_store(&pool.used, 0);
 	atomic_store(&pool.free_head, 0);

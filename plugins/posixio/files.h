@@ -47,6 +47,19 @@ struct file {
 extern _Atomic(struct file *) files_first[FILES_FIRST];
 extern _Atomic uint32_t files_epoch;
 
+/*
+ * A number for each time that a directory was opened, by its descriptor; 0: it is none, or was
+ * opened behind our back. Two equal ones mean the same directory.
+ */
+extern _Atomic uint32_t files_folders[FILES_FIRST];
+
+static inline uint32_t files_folder(int fd)
+{
+	return (unsigned)fd < FILES_FIRST
+		       ? atomic_load_explicit(&files_folders[fd], memory_order_relaxed)
+		       : 0;
+}
+
 /* Record pipes, sockets, terminals and so on too. Set before the first call is traced. */
 extern bool files_all;
 

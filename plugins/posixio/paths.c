@@ -9,6 +9,7 @@
 
 #include "eta-ext/format/own-call.h"
 #include "core.h"
+#include "files.h"
 #include "text.h"
 
 size_t path_of(int fd, char *out, size_t room)
@@ -47,29 +48,46 @@ static bool is_same(const struct directory *d, const struct statx *st)
 }
 
 /*
- * The path of the directory DIR. To check that it is still the same as last time costs a tenth of
- * asking for its name. A directory that is renamed meanwhile keeps its former name.
+ * Makes KNOWN the directory DIR; false: its path cannot be had. To check that it is still the same
+ * as last time costs a tenth of asking for its name.
  */
-static size_t directory_path(int dir, char *out, size_t room)
+static bool find_directory(struct directory *known, int dir)
 {
 	const unsigned wanted = STATX_INO | STATX_BTIME;
-	struct directory *known = &self->directory;
 	struct statx st;
 	size_t n;
 
 	if (own_call(STATX, dir, "", AT_EMPTY_PATH, wanted, &st) || wanted & ~st.stx_mask)
-		return 0;
-	if (!is_same(known, &st)) {
-		known->length = 0;
-		n = path_of(dir, known->name, sizeof(known->name));
-		if (n == 0 || n == sizeof(known->name) || known->name[0] != '/')
+		return false;
+	if (is_same(known, &st))
+		return true;
+	known->length = 0;
+	n = path_of(dir, known->name, sizeof(known->name));
+	if (n == 0 || n == sizeof(known->name) || known->name[0] != '/')
+		return false;
+	known->inode = st.stx_ino;
+	known->born_s = st.stx_btime.tv_sec;
+	known->born_ns = st.stx_btime.tv_nsec;
+	known->dev_major = st.stx_dev_major;
+	known->dev_minor = st.stx_dev_minor;
+	known->length = (uint32_t)n;
+	return true;
+}
+
+/*
+ * The path of the directory DIR. Where the descriptor was seen when it was opened, nothing needs to
+ * be asked. A directory that is renamed meanwhile keeps its former name.
+ */
+static size_t directory_path(int dir, char *out, size_t room)
+{
+	struct directory *known = &self->directory;
+	const uint32_t folder = files_folder(dir);
+
+	if (!folder || folder != known->folder || !known->length) {
+		known->folder = 0;
+		if (!find_directory(known, dir))
 			return 0;
-		known->inode = st.stx_ino;
-		known->born_s = st.stx_btime.tv_sec;
-		known->born_ns = st.stx_btime.tv_nsec;
-		known->dev_major = st.stx_dev_major;
-		known->dev_minor = st.stx_dev_minor;
-		known->length = (uint32_t)n;
+		known->folder = folder;
 	}
 	if (known->length > room)
 		return 0;

@@ -15,6 +15,7 @@ struct directory {
 	uint32_t born_ns;
 	uint32_t dev_major, dev_minor;
 	uint32_t length; /* of the name; 0: none is known */
+	uint32_t folder; /* files_folder of its descriptor; 0: unknown */
 	char name[DIRECTORY_NAME_BYTES];
 };
 

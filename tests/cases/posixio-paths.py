@@ -17,7 +17,7 @@ TRACER = os.path.join(os.environ["SCI_PLUGIN_DIR"], "libsci-posixio.so")
 
 # prints, of each file that it opens, the number that it reads from it and the kernel's name of it
 PROGRAM = """
-import os, threading
+import ctypes, os, threading
 
 def see(fd, name=None):
     number = len(os.read(fd, n.__next__()))
@@ -71,6 +71,30 @@ for name in "old", "new", "newer":
     os.unlink(name + "/a")
     os.rmdir(name)
     os.close(folder)
+# one number for several directories, by open and by opendir
+libc = ctypes.CDLL(None)
+libc.opendir.restype = ctypes.c_void_p
+libc.dirfd.argtypes = libc.closedir.argtypes = [ctypes.c_void_p]
+for _ in range(3):
+    for name in "one", "three", "one/two":
+        at = os.open(name, os.O_RDONLY)
+        see(make("c", dir_fd=at))
+        see(make("d", dir_fd=at))
+        os.close(at)
+        stream = libc.opendir(("three/two" if name == "one" else name).encode())
+        assert libc.dirfd(stream) == at
+        see(make("c", dir_fd=at))
+        libc.closedir(stream)
+# a stream that takes the descriptor over, and closes it
+for name in "one", "three":
+    at = os.open(name, os.O_RDONLY)
+    see(make("c", dir_fd=at))
+    libc.fdopendir.restype = ctypes.c_void_p
+    libc.closedir(ctypes.c_void_p(libc.fdopendir(at)))
+    stream = libc.opendir(b"one/two")
+    assert libc.dirfd(stream) == at
+    see(make("c", dir_fd=at))
+    libc.closedir(stream)
 # each thread below its own
 def below(folder):
     at = os.open(folder, os.O_RDONLY)
