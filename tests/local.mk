@@ -382,11 +382,14 @@ noinst_PROGRAMS += tests/bench/bench-user-ops
 tests_bench_bench_user_ops_SOURCES = tests/bench/user-ops.c
 tests_bench_bench_user_ops_CFLAGS = $(SCI_CFLAGS)
 tests_bench_bench_user_ops_LDFLAGS = -pthread
-if HAVE_BPF
 noinst_PROGRAMS += tests/bench/bench-kernel-idle
 tests_bench_bench_kernel_idle_SOURCES = tests/bench/kernel-idle.c
-tests_bench_bench_kernel_idle_CFLAGS = $(SCI_CFLAGS) $(LIBBPF_CFLAGS)
-tests_bench_bench_kernel_idle_LDADD = $(LIBBPF_LIBS)
+tests_bench_bench_kernel_idle_CFLAGS = $(SCI_CFLAGS)
+if HAVE_BPF
+noinst_PROGRAMS += tests/bench/bench-empty-probes
+tests_bench_bench_empty_probes_SOURCES = tests/bench/empty-probes.c
+tests_bench_bench_empty_probes_CFLAGS = $(SCI_CFLAGS) $(LIBBPF_CFLAGS)
+tests_bench_bench_empty_probes_LDADD = $(LIBBPF_LIBS)
 endif
 .PHONY: bench-programs
 bench-programs: $(noinst_PROGRAMS)
@@ -396,7 +399,7 @@ EXTRA_DIST += \
 	tests/analyze.sh \
 	tests/bench/analyze.sh \
 	tests/bench/archive.sh \
-	tests/bench/kernel-idle.c \
+	tests/bench/empty-probes.c \
 	tests/bench/kernel.sh \
 	tests/bench/look.mjs \
 	tests/bench/look.py \

@@ -1,12 +1,11 @@
-/* What a call costs a process that nobody traces: alone, beside empty probes, beside a tracer. */
+/* What a call costs a process that nobody traces. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <bpf/bpf.h>
 #include <err.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,21 +26,6 @@ static int compare(const void *a, const void *b)
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return (x > y) - (x < y);
-}
-
-/* A program that does nothing on the raw tracepoint NAME, for as long as this process lives. */
-static void attach_empty(const char *name)
-{
-	/* r0 = 0; exit */
-	static const struct bpf_insn nothing[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "empty", "Dual BSD/GPL", nothing, 2,
-			       NULL);
-
-	if (fd < 0 || bpf_raw_tracepoint_open(name, fd) < 0)
-		err(1, "%s", name);
 }
 
 /* ns of a call, the lower quartile of the blocks. Of a kind that is an OPERATION, or of another. */
@@ -69,15 +53,11 @@ int main(int argc, char **argv)
 {
 	int fd;
 
-	if (argc < 2 || argc > 3)
-		errx(2, "usage: kernel-idle FILE [empty]");
+	if (argc != 2)
+		errx(2, "usage: kernel-idle FILE");
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		err(1, "%s", argv[1]);
-	if (argc == 3) {
-		attach_empty("sys_enter");
-		attach_empty("sys_exit");
-	}
 	printf("%.1f %.1f\n", call_ns(false, fd), call_ns(true, fd));
 	return 0;
 }

@@ -7,6 +7,7 @@ set -eu
 pairs=${SCI_BENCH_PAIRS:-7}
 kernel=$SCI_BUILD/src/sci-kernel
 idle=$SCI_BUILD/tests/bench/bench-kernel-idle
+empty=$SCI_BUILD/tests/bench/bench-empty-probes
 quiet=$SCI_BUILD/examples/causes/quiet
 dir=$(mktemp -d "$SCI_BUILD/bench.XXXXXX")
 tracer=
@@ -92,16 +93,16 @@ beside()
 
 # Tracepoints of system calls send every call of the machine through the kernel's slow path; a probe
 # cannot be had for less than an empty one costs.
-[ ! -x "$idle" ] || {
+[ ! -x "$empty" ] || {
 	echo x >"$dir/file"
 	i=0
 	while [ "$i" -lt "$pairs" ]; do
 		alone=$("$idle" "$dir/file")
-		empty=$("$idle" "$dir/file" empty)
+		least=$("$empty" sys_enter sys_exit -- "$idle" "$dir/file")
 		beside -q
 		traced=$beside
 		beside --light -q
-		echo "$alone $empty $traced $beside"
+		echo "$alone $least $traced $beside"
 		i=$((i + 1))
 	done | awk '{ printf "%.1f %.1f %.1f %.1f %.1f %.1f\n",
 		$3 - $1, $5 - $1, $4 - $2, $6 - $2, $7 - $1, $8 - $2 }' >"$dir/added"

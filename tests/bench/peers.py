@@ -10,11 +10,13 @@ import subprocess
 import sys
 import tempfile
 
-# SCI_BENCH_PAIRS: rounds; SCI_BENCH_ROWS: those whose names begin with one of these, between semicolons
+# SCI_BENCH_PAIRS: rounds; SCI_BENCH_ROWS, SCI_BENCH_WAYS: those whose names begin with one of these, between semicolons
 BUILD = os.environ["SCI_BUILD"]
 ROUNDS = int(os.environ.get("SCI_BENCH_PAIRS", 7))
-ROWS_WANTED = os.environ.get("SCI_BENCH_ROWS", "").split(";")
+ROWS_WANTED, WAYS_WANTED = (tuple(os.environ.get(f"SCI_BENCH_{what}", "").split(";")) for what in ("ROWS", "WAYS"))
 SCI_RECORD = os.path.join(BUILD, "src", "sci-record")
+EMPTY_PROBES = os.path.join(BUILD, "tests", "bench", "bench-empty-probes")
+ELAPSED = os.path.join(BUILD, "examples", "measuring", "elapsed")
 # what our own probes are on
 TRACEPOINTS = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch", "sched:sched_wakeup",
                "block:block_bio_queue", "block:block_rq_issue", "block:block_rq_complete", "ext4:ext4_da_write_begin",
@@ -28,6 +30,14 @@ def has(name):
     return shutil.which(name) is not None
 
 
+def probed():
+    """The tracepoints that the full mode has programs on."""
+    lines = subprocess.run([os.path.join(BUILD, "src", "sci-kernel"), "probes"], stdout=subprocess.PIPE, text=True,
+                           check=True).stdout.splitlines()
+    words = [line.split(None, 3) for line in lines]
+    return sorted({word[2] for word in words if len(word) == 4 and word[1] == "tracepoint" and not word[3].startswith("-")})
+
+
 def ways(work):
     """Each way: its name, how much less a slow one is given to do, and the words before the command."""
     trace = os.path.join(work, "trace")
@@ -38,6 +48,9 @@ def ways(work):
     if os.geteuid() == 0:
         yield "--light", 1, ours("--light")
         yield "both sides", 1, ours()
+        if os.path.exists(EMPTY_PROBES):
+            # what is below this no tracer can reach that has these probes
+            yield "empty probes", 1, [EMPTY_PROBES, *probed(), "--"]
     if has("perf"):
         known = subprocess.run(["perf", "list", "tracepoint"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                check=False).stdout.split()
@@ -78,6 +91,22 @@ def stress(work, kind):
     return rate
 
 
+def tar(work):
+    """Of small files in the cache: 1 / the CPU time of tar alone."""
+    tree, out, times = (os.path.join(work, name) for name in ("tree", "out.tar", "times"))
+    for folder in range(80):
+        os.makedirs(os.path.join(tree, str(folder)))
+        for file in range(100):
+            with open(os.path.join(tree, str(folder), str(file)), "wb") as small:
+                small.write(bytes(200 + 37 * file))
+
+    def rate(before, _less):
+        output(before, [ELAPSED, times, "tar", "-C", work, "-cf", out, "tree"])
+        with open(times, encoding="ascii") as text:
+            return 1 / sum(int(ns) for ns in text.read().split()[1:])
+    return rate
+
+
 def rows(work):
     """Each row: its name, what to reach with both sides and with --light, and what gives its rate."""
     if has("fio"):
@@ -89,6 +118,8 @@ def rows(work):
     if has("stress-ng"):
         for kind, both in ("seek", 0.5), ("iomix", 0.9), ("copy-file", 0.9):
             yield f"stress-ng {kind}", both, 0.9, stress(work, kind)
+    if has("tar"):
+        yield "tar of 8000 cached files", 1 / 1.2, 1 / 1.08, tar(work)
 
 
 def measured(rate, before, less):
@@ -110,10 +141,12 @@ def main():
         os.mkdir(data)
         print(f"speed under a tracer, untraced = 1: median of {ROUNDS}, least and most")
         for name, both, light, rate in rows(data):
-            if not any(name.startswith(word) for word in ROWS_WANTED):
+            if not name.startswith(ROWS_WANTED):
                 continue
             print(f"\n{name}: both sides >= {both:.2f}, --light >= {light:.2f}", flush=True)
             for way, less, before in ways(work):
+                if not way.startswith(WAYS_WANTED):
+                    continue
                 ratios = measured(rate, before, less)
                 if isinstance(ratios, str):
                     print(f"  {way:16} does not run here: {ratios}", flush=True)
