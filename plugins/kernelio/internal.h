@@ -58,7 +58,7 @@ struct kernelio {
 	struct kernelio_bpf *bpf;
 	struct bpf_link *links[KERNELIO_N_PROBES][2];
 	struct bpf_link **fault_links; /* n_cpus of them: the end of major faults */
-	uint32_t loop_file_offset;
+	uint32_t loop_file_offset, pinned_bios;
 	uint32_t file_systems; /* of KERNELIO_FS_MODULES: those whose types were found */
 	bool takes[KERNELIO_N_PROBES][KERNELIO_N_BACKENDS];
 	uint8_t backend[KERNELIO_N_PROBES];    /* in use: enum kernelio_backend */
@@ -108,8 +108,12 @@ uint64_t light_spans(void);
 /* probes-present.c: PRESENT of each row: 0 absent, the BTF id of a function of vmlinux, else -1. */
 void probes_find_present(struct btf *vmlinux, int *present);
 
-/* loop.c: where struct loop_device has its file, in bytes; 0: not known (no module, no types). */
+/* layouts.c: where struct loop_device has its file, in bytes; 0: not known (no module, no types).
+ */
 uint32_t loop_file_offset(struct btf *vmlinux);
+/* The flag of a bio whose pages are the program's own, pinned; 0: the kernel has none (before 6.3).
+ */
+uint32_t pinned_bios(const struct btf *vmlinux);
 
 /*
  * modules.c: which file systems are in PRESENT; those whose module is loaded and has no types; a

@@ -84,7 +84,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
-	plugins/kernelio/loop.c \
+	plugins/kernelio/layouts.c \
 	plugins/kernelio/modules.c \
 	plugins/kernelio/none.c \
 	plugins/kernelio/probes-present.c \
@@ -128,7 +128,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/loading.h \
 	plugins/kernelio/loss.c \
 	plugins/kernelio/meta.c \
-	plugins/kernelio/loop.c \
+	plugins/kernelio/layouts.c \
 	plugins/kernelio/modules.c \
 	plugins/kernelio/probes-present.c \
 	plugins/kernelio/probes-say.c \

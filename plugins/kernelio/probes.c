@@ -122,6 +122,7 @@ static void fill_constants(const struct kernelio *k, struct kernelio_bpf *bpf)
 	bpf->rodata->tick_ns = tick_ns();
 	bpf->rodata->loop_file_offset = k->loop_file_offset;
 	waking_prepare(bpf);
+	bpf->rodata->pinned_bios = k->pinned_bios;
 	bpf->rodata->call_nanosleep = SYS_nanosleep;
 	bpf->rodata->call_clock_nanosleep = SYS_clock_nanosleep;
 	if (unseen)
@@ -497,6 +498,7 @@ int probes_load(struct kernelio *k)
 	probes_find_present(vmlinux, present);
 	modules_note(k, present);
 	k->loop_file_offset = loop_file_offset(vmlinux);
+	k->pinned_bios = pinned_bios(vmlinux);
 	try_backends(k, vmlinux, present);
 	btf__free(vmlinux);
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {

@@ -188,6 +188,7 @@ struct counted {
 	uint32_t on_disk;    /* it is one of those of that disk, with a place or without */
 	uint32_t served;     /* it is for the file of a loop device */
 	uint32_t syncs_file; /* it makes a loop device sync its file */
+	uint32_t stacked;    /* the disk passes it on to lower ones */
 	uint32_t flush_part; /* of what it flushes, that was written by others: see
 				disk_written_part */
 };

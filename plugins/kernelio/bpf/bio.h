@@ -109,6 +109,8 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 
 	value->record.head.end_ns = now;
 	queue_ahead_end(&value->record, &value->counted, now);
+	if (issue_ns && value->record.issue_ahead_tid == value->record.queue_ahead_tid)
+		issue_ns = 0; /* both in one step */
 	note_waited_for(value->record.queue_ahead_tid,
 			(issue_ns ?: now) - value->record.head.time_ns);
 	if (issue_ns)

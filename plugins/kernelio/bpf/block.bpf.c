@@ -100,9 +100,14 @@ static __always_inline bool is_journal(struct task_struct *task, uint32_t dev)
 	return task->flags & TASK_IS_KERNEL_THREAD && bpf_map_lookup_elem(&devices_seen, &dev);
 }
 
+/* The flag of bios of the program's own memory, as in direct I/O; 0: the kernel has none. */
+const volatile uint32_t pinned_bios;
+
 /* Is BIO's device a stacked one, which passes it on? */
-static __always_inline bool is_stacked(struct bio *bio)
+static __always_inline bool is_stacked(const struct bio_state *value, struct bio *bio)
 {
+	if (value->counted.on_disk)
+		return value->counted.stacked;
 	return BPF_CORE_READ(bio, bi_bdev, bd_disk, fops, submit_bio) != NULL;
 }
 
@@ -269,7 +274,8 @@ static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 {
 	uint64_t key = (uint64_t)bio;
-	struct inode *inode = q->data ? (void *)bio_inode(&key, &q->index) : NULL;
+	bool pages = q->data && !(bio->bi_flags & pinned_bios);
+	struct inode *inode = pages ? (void *)bio_inode(&key, &q->index) : NULL;
 
 	q->above = upper_bio(key, q->vector, &q->upper);
 	if (q->st) {
@@ -335,7 +341,7 @@ static __always_inline void queued_follow(struct bio_state *value, const struct 
 		pages_come(st, q->index, q->bytes / page_bytes);
 	if (st && st->active && (q->flags & ETA_BIO_DIRECT || st->now.kind == ETA_OP_READ))
 		st->now.waits_for_own = 1;
-	if (vector && is_stacked(bio)) {
+	if (vector && is_stacked(value, bio)) {
 		value->vector = vector;
 		if (!q->above)
 			bpf_map_update_elem(&stacked, &vector, &key, BPF_ANY);
@@ -369,6 +375,8 @@ SEPARATE int completion_missed(const uint64_t *address)
 /* Keeps it until it completes. */
 static __always_inline void queued_keep(struct bio_state *value, uint64_t key)
 {
+	if (bpf_map_update_elem(&bios, &key, value, BPF_NOEXIST) == 0)
+		return;
 	completion_missed(&key);
 	if (bpf_map_update_elem(&bios, &key, value, BPF_ANY)) {
 		TOTAL_ADD(bios_missed, 1);

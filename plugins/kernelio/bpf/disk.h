@@ -34,7 +34,8 @@ struct disk {
 	 * has requests there while the file has, too, is in its way.
 	 */
 	uint64_t lower_gendisk;
-	uint32_t lower, lower_known;
+	uint32_t lower, known;
+	uint32_t stacked; /* it takes bios, and passes them on to lower disks */
 	/* A disk that such files lie on: */
 	struct {
 		int32_t n_served, n_others; /* requests for the files, and all others */
@@ -88,7 +89,7 @@ SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
 	if (!disk)
 		return 0;
 	disk->gendisk = *gendisk;
-	disk->lower = disk->lower_known = 0;
+	disk->lower = disk->known = 0;
 	__builtin_memset(&disk->files, 0, sizeof(disk->files));
 	disk->n_foreign = 0;
 	disk->bytes.all = disk->bytes.foreign = 0;
@@ -129,8 +130,8 @@ struct {
 	__type(value, uint32_t);
 } image_devices __weak SEC(".maps");
 
-/* Finds the disk below DISK, which is new, if that is a loop device with a file. */
-SEPARATE int disk_find_lower(struct disk *disk)
+/* Looks at DISK, which is new: is it stacked, or a loop device with a file on a disk below it? */
+SEPARATE int disk_look(struct disk *disk)
 {
 	uint64_t address, lower;
 	struct gendisk *upper;
@@ -142,8 +143,9 @@ SEPARATE int disk_find_lower(struct disk *disk)
 
 	if (!disk)
 		return 0;
-	disk->lower_known = 1;
+	disk->known = 1;
 	upper = (void *)disk->gendisk;
+	disk->stacked = BPF_CORE_READ(upper, fops, submit_bio) != NULL;
 	if (!loop_file_offset || BPF_CORE_READ(upper, major) != LOOP_MAJOR)
 		return 0;
 	loop = BPF_CORE_READ(upper, private_data);

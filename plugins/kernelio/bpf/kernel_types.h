@@ -350,6 +350,7 @@ struct bio {
 	struct bio *bi_next;
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
+	unsigned short bi_flags;
 	struct bvec_iter bi_iter;
 	void *bi_private;
 	blk_status_t bi_status;

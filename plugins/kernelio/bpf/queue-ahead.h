@@ -252,32 +252,26 @@ static __always_inline void disk_uncount(const struct counted *counted)
  */
 SEPARATE uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now, uint32_t *who)
 {
-	uint32_t sum = 0, chosen;
+	uint32_t sum = 0, others, chosen;
+	struct disk_owner *owner;
 
-	if (!disk || !who || disk->n <= 0)
+	if (!disk || !who)
 		return 0;
-	for (uint32_t i = 0; i < DISK_OWNERS; i++) {
-		struct disk_owner *owner = &disk->owners[i];
-
-		if (owner->tid != tid && owner->n > 0 &&
-		    now - owner->last_ns <= QUEUE_AHEAD_STALE_NS)
-			sum += owner->n;
-	}
-	if (!sum)
+	/* its own are mostly in the first place that is theirs */
+	owner = &disk->owners[tid & (DISK_OWNERS - 1)];
+	others = disk->n - (owner->tid == tid && owner->n > 0 ? owner->n : 0);
+	if ((int32_t)others <= 0)
 		return 0;
-	chosen = bpf_get_prandom_u32() % sum;
+	/* the last one, if `others` has what does not count */
+	chosen = bpf_get_prandom_u32() % others;
 	for (uint32_t i = 0; i < DISK_OWNERS; i++) {
-		struct disk_owner *owner = &disk->owners[i];
-		uint32_t n;
-
+		owner = &disk->owners[i];
 		if (owner->tid == tid || owner->n <= 0 ||
 		    now - owner->last_ns > QUEUE_AHEAD_STALE_NS)
 			continue;
-		n = owner->n;
-		*who = owner->tid;
-		if (chosen < n)
-			break;
-		chosen -= n;
+		if (sum <= chosen)
+			*who = owner->tid;
+		sum += owner->n;
 	}
 	return sum < 0xffff ? sum : 0xffff;
 }
@@ -313,8 +307,9 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	counted->on_disk = 1;
 	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
-	if (!disk->lower_known)
-		disk_find_lower(disk);
+	if (!disk->known)
+		disk_look(disk);
+	counted->stacked = disk->stacked;
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
 	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);

@@ -1,4 +1,4 @@
-/* Loop devices: where the kernel notes the file of one, on whose disk its requests end. */
+/* What of the kernel's layouts the programs cannot relocate: private structures, nameless enums. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
@@ -28,4 +28,22 @@ uint32_t loop_file_offset(struct btf *vmlinux)
 		offset = offset_in(module, "loop_device", "lo_backing_file");
 	btf__free(module);
 	return offset;
+}
+
+uint32_t pinned_bios(const struct btf *vmlinux)
+{
+	const uint32_t n = btf__type_cnt(vmlinux);
+
+	for (uint32_t id = 1; id < n; id++) {
+		const struct btf_type *type = btf__type_by_id(vmlinux, id);
+		const struct btf_enum *values = btf_enum(type);
+
+		if (!btf_is_enum(type) || type->name_off)
+			continue;
+		for (unsigned i = 0; i < btf_vlen(type); i++)
+			if (strcmp(btf__name_by_offset(vmlinux, values[i].name_off),
+				   "BIO_PAGE_PINNED") == 0)
+				return 1U << values[i].val;
+	}
+	return 0;
 }
