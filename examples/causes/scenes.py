@@ -343,7 +343,7 @@ SCENES = [
           culprit=NEIGHBOUR, baseline=True),
     Cause("storm-8-btrfs", COMMIT_OR_DISK, storm(conditions.btrfs, 8), "fsync-storm", ["-n", "200"], threads=1,
           culprit=NEIGHBOUR, baseline=True),
-    Cause("rsync-storm", COMMIT_OR_DISK | NONE, storm(journalled, 4), threads=1, culprit=None, whole=True,
+    Cause("rsync-storm", COMMIT_OR_DISK | NONE, storm(journalled, 4), threads=1, culprit=None, whole=True, baseline=True,
           prepare=[MANY_FILES], command=["rsync", "-a", "--fsync", "{data}/tree/", "{data}/copy"]),
     Cause("dpkg-storm", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
           victim="dpkg", prepare=[PACKAGE],
