@@ -30,8 +30,9 @@ def accounted(folder):
                                                                   ["sci-export", "-q", "-f", "csv"]))
     if report.status != 0 or rows.status != 0:
         return {"run": None}
-    there = sum(int(row["ret"]) for row in csv.DictReader(io.StringIO(rows.out))
-                if row["region"] in ("write", "vfs:sys_write") and row["path"].endswith("/data") and int(row["ret"]) > 0)
+    # a call in which the program was killed has no result
+    there = sum(max(int(row["ret"] or 0), 0) for row in csv.DictReader(io.StringIO(rows.out))
+                if row["region"] in ("write", "vfs:sys_write") and row["path"].endswith("/data"))
     lost = json.loads(report.out)["trace"]["lost_events"]
     fine = there == made or (lost and there < made)
     return {"run": "accounted for" if fine else f"{made} bytes written, {there} recorded, {lost} events lost"}
