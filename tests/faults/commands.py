@@ -5,6 +5,7 @@ import io
 import json
 import os
 
+from kills import CUT_OFF
 from table import need, run as run_command
 from writes import Writer
 
@@ -23,7 +24,7 @@ def recorded(folder):
 
 
 def accounted(folder):
-    """Is each byte that the program wrote in its recording, or was something counted as lost?"""
+    """Is each byte that the program wrote in its recording, or something counted as lost, or the tracer said to be killed?"""
     path, data = os.path.join(folder, "run"), os.path.join(folder, "data")
     made = os.path.getsize(data) if os.path.exists(data) else 0  # the program may not have begun
     report, rows = (run_command([*command, path]) for command in (["sci-analyze", "--json"],
@@ -34,8 +35,8 @@ def accounted(folder):
     there = sum(max(int(row["ret"] or 0), 0) for row in csv.DictReader(io.StringIO(rows.out))
                 if row["region"] in ("write", "vfs:sys_write") and row["path"].endswith("/data"))
     lost = json.loads(report.out)["trace"]["lost_events"]
-    fine = there == made or (lost and there < made)
-    return {"run": "accounted for" if fine else f"{made} bytes written, {there} recorded, {lost} events lost"}
+    fine = there == made or ((lost or CUT_OFF in report.err) and there < made)
+    return {"run": "accounted for" if fine else f"{made} bytes written, {there} recorded, {lost} events lost: {report.err}"}
 
 
 def rest_of_record(folder):

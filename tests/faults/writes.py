@@ -105,7 +105,7 @@ def half(row, writer, place, where, whole):
     found = place.found(writer)
     for name, what in found.items():
         if what is not None and what != whole[name]:
-            row.lose(f"{where}: {name} is there, and not whole")
+            row.lose(f"{where}: {name} is there, and not whole{f': {what}' if isinstance(what, str) else ''}")
 
 
 def each_write(table, writers, scratch, inject, rng, most, only):
