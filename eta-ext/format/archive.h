@@ -125,10 +125,10 @@ enum archive_attribute {
 #define ARCHIVE_QEMU_DISK "virtio-blk"
 
 /*
- * Trace property of a node of a job: how its CLOCK_MONOTONIC goes beside that of another node. "BOOT
- * UNTIL; ASKED HEARD CAME WENT; ...": the boot id of that node (of the own one: it is that), when
- * the recording ended, and of each message from when to when it was under way by the own clock, and
- * at the other node by its clock, in ns.
+ * Trace property of a node of a job: how its CLOCK_MONOTONIC goes beside that of another node.
+ * "BOOT UNTIL; ASKED HEARD CAME WENT; ...": the boot id of that node (of the own one: it is that),
+ * when the recording ended, and of each message from when to when it was under way by the own
+ * clock, and at the other node by its clock, in ns.
  */
 #define ARCHIVE_READINGS "SCI::MONOTONIC_READINGS"
 
