@@ -120,7 +120,7 @@ cp all.otf2 older.otf2
 mv all.def all.otf2 .all.unfinished.AbCdEf
 got=0
 (
-	ulimit -f 20 # and then fails itself
+	ulimit -f $((n / 64)) # blocks of 512 bytes: and then fails itself
 	exec sci-merge user.otf2 kernel.otf2 -o all.otf2 2>err
 ) || got=$?
 [ "$got" -eq 1 ] || fail "a limit on the size of files: status $got"
