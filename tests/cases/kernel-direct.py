@@ -49,6 +49,24 @@ for rw, call in ("write", "pwrite64"), ("read", "pread64"):
         assert any(op.begin <= bio.begin and bio.end <= op.end for op in by_thread[bio.tid]), \
             (bio, [op for op in by_thread[bio.tid] if op.end > bio.begin][:2])
 
+# the memory that is written is another file's, mapped (before 6.3 the kernel does not say whose request it is)
+MAPPED = """
+import mmap, os, sys
+data, out = (os.open(os.path.join(sys.argv[1], name), os.O_RDWR | os.O_CREAT | flags)
+             for name, flags in (("mapped", 0), ("out", os.O_DIRECT)))
+os.pwrite(data, bytes(65536), 0)
+os.fsync(data)
+view = memoryview(mmap.mmap(data, 65536))
+for at in range(0, 65536, 4096):
+    os.pwritev(out, [view[at:at + 4096]], at)
+"""
+if tuple(int(part) for part in os.uname().release.split(".")[:2]) >= (6, 3):
+    spool = trace("from-mapping", "/usr/bin/python3", "-c", MAPPED, scratch, options=["--strict"])
+    nothing_lost(spool)
+    bios = [bio for bio in spool.bios if bio.flags & kernel_spool.BIO_DIRECT]
+    wanted = os.stat(os.path.join(scratch, "out")).st_ino
+    assert sum(bio.bytes for bio in bios) == 65536 and all(bio.inode == wanted for bio in bios), (wanted, bios)
+
 # a file system whose map of free blocks is not in the page cache: to put it there is no write to the page cache
 device, folder = loop_fs("ext4", 64)
 subprocess.run(["umount", folder], check=True)
