@@ -86,9 +86,9 @@ def rights_of(pid):
 
 
 def nice_of(pid):
-    """Of each thread of the process, from the first to the last."""
+    """Of the process's first thread, then of the others, whose numbers may be smaller."""
     return [os.getpriority(os.PRIO_PROCESS, int(tid))
-            for tid in sorted(os.listdir(f"/proc/{pid}/task"), key=int)]
+            for tid in sorted(os.listdir(f"/proc/{pid}/task"), key=lambda tid: (int(tid) != pid, int(tid)))]
 
 
 def start(*arguments):
