@@ -127,8 +127,10 @@ with tempfile.TemporaryDirectory(prefix="sci-test.") as folder:
         assert (culprit["name"], culprit["host"]) == ("reader", "B"), culprit
 
     # ---- the page: QEMU's thread that is the guest's CPU 0 stood ready ----
-    need_browser()
+    if not os.environ.get("SCI_SANITIZED"):
+        need_browser()
     run("tests/programs/make-guests", "cA.otf2", "cA")
     run("src/sci-analyze", "cA.otf2", f"--html={folder}/cA.html")
-    browse(folder, [{"page": f"{folder}/cA.html", "tree": [
-        [0, "host"], [1, "vmA (QEMU pid 50)"], [2, "qemu tid 51"], [2, VCPU], [2, "A"], [3, "reader tid 8"]]}])
+    if not os.environ.get("SCI_SANITIZED"):
+        browse(folder, [{"page": f"{folder}/cA.html", "tree": [
+            [0, "host"], [1, "vmA (QEMU pid 50)"], [2, "qemu tid 51"], [2, VCPU], [2, "A"], [3, "reader tid 8"]]}])

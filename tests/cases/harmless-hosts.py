@@ -29,11 +29,11 @@ def memory(*command):
 
 # each scene is another path through the analysis, which is the same whatever is printed: json prints all of it
 JSON = "sci-analyze", "--json"
-COMMANDS = (("sci-analyze",), JSON, ("sci-analyze", "--by=device"), ("sci-analyze", "--workload"),
-            ("sci-merge", "-q", "-o", "x.otf2"), ("sci-export", "-f", "csv"), ("sci-export", "-f", "chrome"),
-            ("sci-export", "-f", "paje"))
+RANKS = JSON, ("sci-merge", "-q", "-o", "x.otf2"), ("sci-export", "-f", "csv")
+COMMANDS = *RANKS, ("sci-analyze", "--by=device"), ("sci-analyze", "--workload"), ("sci-export", "-f", "chrome"), \
+    ("sci-export", "-f", "paje")
 
-for kind, commands, n_few in (((), COMMANDS, FEW), (("ranks",), COMMANDS, FEW), (("crowd",), (JSON,), FEW),
+for kind, commands, n_few in (((), COMMANDS, FEW), (("ranks",), RANKS, FEW), (("crowd",), (JSON,), FEW),
                               (("file",), (JSON,), FEW), (("journal",), (JSON,), FEW),
                               (("throttling",), (JSON,), FEW), (("busy-disk",), (JSON,), FEW),
                               # each waits for each of the others: a square, of few bytes

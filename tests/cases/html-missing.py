@@ -11,6 +11,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from page import browse, need_browser
 
+SANITIZED = os.environ.get("SCI_SANITIZED")
+
 PROGRAMS = os.path.join(os.environ["SCI_BUILD"], "tests/programs")
 NOTHING = "Nothing is missing."
 PROGRAM_SIDE, KERNEL_SIDE = "The program's side is missing", "The kernel's side is missing"
@@ -105,7 +107,8 @@ def pages(work):
 
 
 def main():
-    need_browser()
+    if not SANITIZED:
+        need_browser()
     with tempfile.TemporaryDirectory(prefix="sci-test.") as work:
         plan = []
         for arguments, says, silent in pages(work):
@@ -118,7 +121,9 @@ def main():
         shutil.copy("/dev/null", nothing)
         said = run("sci-analyze", f"--html={nothing}.html", nothing, status=1).stderr
         assert len(said.splitlines()) == 1 and b"is empty" in said and not os.path.exists(nothing + ".html"), said
-        browse(work, plan)
+        # the sanitizers have seen how the pages were written
+        if not SANITIZED:
+            browse(work, plan)
 
 
 main()

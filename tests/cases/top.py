@@ -47,7 +47,7 @@ be("topholder")
 much = b"y" * (64 << 20)
 while True:
     os.pwrite(fd, much, 0)
-    time.sleep(0.02)
+    time.sleep(0.05)  # the test is not alone on this machine
 """
 
 
@@ -227,7 +227,7 @@ def check_same():
     spool = os.path.join(out, "kernel.spool")
     while kernel.poll() is None and len(glob.glob(spool + "/cpu.*")) < os.sysconf("SC_NPROCESSORS_CONF"):
         time.sleep(0.01)
-    text = top("--batch", "-n", "1", "-d", "10", "--by=thread", "--filter=thread=topwaiter*").stdout
+    text = top("--batch", "-n", "1", "-d", "5", "--by=thread", "--filter=thread=topwaiter*").stdout
     kernel.send_signal(signal.SIGINT)
     assert kernel.wait() == 0
     clock, seconds = re.match(r"(\d\d:\d\d:\d\d\.\d{3}), last (\d+\.\d+) s: ", text).groups()
@@ -250,7 +250,7 @@ def check_same():
                              spool], stdout=subprocess.PIPE, check=True).stdout
     score = next(thread["sci"] for thread in json.loads(report)["threads"] if thread["name"].startswith("topwaiter"))
     print(f"of the same {window_s:.2f} s: sci-top {shown:.2f}, sci-analyze {score:.3f}")
-    assert abs(score - shown) < 0.05 and shown > 0.05, (score, text)
+    assert abs(score - shown) < 0.05 and shown > 0.03, (score, text)
 
 
 def check_light():
