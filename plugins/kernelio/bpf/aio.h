@@ -69,6 +69,7 @@ struct aio_walk {
 	bool late;	    /* the events are from before the call */
 	/* the list as a ring: where it begins, how many elements it has; 0: no ring */
 	uint32_t first, ring;
+	uint32_t done; /* elements of the ring that were read */
 };
 
 /* The ring of CONTEXT, in the room of this CPU; NULL: it cannot be read, or is none. */
@@ -78,7 +79,8 @@ static __always_inline const struct user_ring *ring_read(uint64_t context)
 	struct aio_room *room = bpf_map_lookup_elem(&aio_room, &zero);
 
 	if (!room || bpf_probe_read_user(&room->ring, sizeof(room->ring), (void *)context) ||
-	    room->ring.magic != USER_RING_MAGIC || room->ring.tail >= room->ring.events)
+	    room->ring.magic != USER_RING_MAGIC || room->ring.tail >= room->ring.events ||
+	    room->ring.head >= room->ring.events)
 		return 0;
 	return &room->ring;
 }
@@ -177,6 +179,7 @@ static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 	if (i >= walk->n || bpf_probe_read_user(&result, sizeof(result),
 						(void *)(at + offsetof(struct user_event, result))))
 		return 1;
+	walk->done++;
 	key.id = result.iocb;
 	key.tgid = walk->st->pid;
 	if (walk->ring) {
@@ -186,7 +189,8 @@ static long aio_reaped_step(uint32_t i, struct aio_walk *walk)
 		if (!async || async->tid != walk->st->tid)
 			return 0;
 		/* direct I/O ends before its event is there, if that is reported */
-		if (walk->late && async->op.syscall != KERNELIO_SYS_aio_fsync)
+		if (walk->late && !async->op.head.end_ns &&
+		    async->op.syscall != KERNELIO_SYS_aio_fsync)
 			TOTAL_ADD(ends_late, 1);
 	}
 	async_end(&key, result.res);
@@ -202,7 +206,8 @@ static __always_inline uint32_t ring_distance(const struct user_ring *ring, uint
 
 /*
  * Ends what the events of RING, the context's, say is over since it was seen last. WALK: room for
- * the loop, the caller's, for the stack has none for a second one.
+ * the loop, the caller's, for the stack has none for a second one. A ring has several pages: an
+ * event in one that the program has not touched yet can be read once it has taken that event.
  */
 static __always_inline void ring_reap(struct task_state *st, const struct user_ring *ring,
 				      struct aio_walk *walk)
@@ -210,12 +215,17 @@ static __always_inline void ring_reap(struct task_state *st, const struct user_r
 	walk->first = st->async.seen;
 	if (walk->first >= ring->events)
 		return;
-	st->async.seen = ring->tail;
 	walk->list = st->async.ring + sizeof(*ring);
 	walk->ring = ring->events;
+	walk->done = 0;
 	walk->n = ring_distance(ring, walk->first, ring->tail);
 	if (walk->n)
 		bpf_loop(MAX_AIO_LIST, aio_reaped_step, walk, 0);
+	st->async.seen = (walk->first + walk->done) % walk->ring;
+	/* io_getevents takes events without the program touching them */
+	if (ring_distance(ring, st->async.seen, ring->tail) >
+	    ring_distance(ring, ring->head, ring->tail))
+		st->async.seen = ring->head;
 }
 
 /*

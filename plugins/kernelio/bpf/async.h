@@ -217,11 +217,13 @@ static __always_inline uint32_t async_track(struct task_state *st, struct kiocb 
 
 /*
  * Direct I/O of IOCB has completed, in any context. It is io_submit's if the caller did not wait.
+ * AT_ONCE: inside the call that submitted it, whose end finds the result in the program's ring.
  */
-static __always_inline void async_direct_end(struct kiocb *iocb, ssize_t ret)
+static __always_inline void async_direct_end(struct kiocb *iocb, ssize_t ret, bool at_once)
 {
 	uint64_t address = (uint64_t)iocb;
 	struct async_key *found, key;
+	struct async_op *async;
 
 	if (!aio_used)
 		return;
@@ -230,7 +232,13 @@ static __always_inline void async_direct_end(struct kiocb *iocb, ssize_t ret)
 		return;
 	key = *found;
 	bpf_map_delete_elem(&aio_iocbs, &address);
-	async_end(&key, ret);
+	if (!at_once) {
+		async_end(&key, ret);
+		return;
+	}
+	async = bpf_map_lookup_elem(&asyncs, &key);
+	if (async)
+		async->op.head.end_ns = bpf_ktime_get_ns();
 }
 
 /*

@@ -129,11 +129,13 @@ int BPF_PROG(on_dio_submit, struct kiocb *iocb)
 static __always_inline int dio_submitted(struct kiocb *iocb, ssize_t ret, bool last)
 {
 	struct task_state *st = current_state();
+	bool at_once = st && st->direct.iocb == (uint64_t)iocb;
 
-	if (!st || st->direct.iocb != (uint64_t)iocb)
-		async_direct_end(iocb, ret);
-	else if (last)
+	if (at_once && !last)
+		return 0;
+	if (at_once)
 		st->direct.iocb = 0;
+	async_direct_end(iocb, ret, at_once);
 	return 0;
 }
 
