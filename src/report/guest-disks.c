@@ -57,6 +57,7 @@ static char *state_of(const json_t *map, int rc)
 	static const char *const became[][2] = {
 		{ "deleted", "deleted while it was recorded" },
 		{ "exchanged", "QEMU has another image open since" },
+		{ "closed", "QEMU has closed it since" },
 		{ "replaced", "another file has its name since" },
 	};
 	char word[32];

@@ -3,6 +3,7 @@
 #include "disk-maps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -130,19 +131,39 @@ static void put_pieces(struct putting *p, const struct disk_map *map, json_t *to
 	set_known(told, "left_out_bytes", left_out);
 }
 
+/* Not of a process that has ended, though its parent does not know yet: that has no command line.
+ */
+static bool runs(pid_t pid)
+{
+	char path[64], first;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, &first, 1);
+	if (fd >= 0)
+		close(fd);
+	return n == 1;
+}
+
 /* What became of the file while it was recorded, NULL: nothing. */
 static const char *fate(pid_t pid, const struct vm_image *image, const struct held_image *held,
 			const struct stat *now)
 {
 	struct stat status;
 	char path[64];
+	bool there;
 
 	if (now->st_nlink == 0)
 		return "deleted";
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, image->descriptor);
-	if (stat(path, &status) == 0 &&
-	    (status.st_dev != now->st_dev || status.st_ino != now->st_ino))
-		return "exchanged";
+	there = stat(path, &status) == 0;
+	if (there && (status.st_dev != now->st_dev || status.st_ino != now->st_ino))
+		/* the number may be that of a socket since */
+		return S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) ? "exchanged" : "closed";
+	if (!there && errno == ENOENT && runs(pid))
+		return "closed";
 	return held->named && !has_name(image, now) ? "replaced" : NULL;
 }
 

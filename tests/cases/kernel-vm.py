@@ -18,12 +18,16 @@ from qemu import Machine
 MB = 1 << 20
 
 
-def qcow2(name, size):
-    """An empty image of SIZE bytes: header, table and block of reference counts, table of clusters."""
+def qcow2(name, size, backing=b""):
+    """
+    An empty image of SIZE bytes, on top of the image BACKING: header, table and block of reference counts, table of
+    clusters.
+    """
     cluster = 1 << 16
     image = bytearray(4 * cluster)
-    struct.pack_into(">4sIQIIQIIQQIIQQQQII", image, 0, b"QFI\xfb", 3, 0, 0, 16, size, 0, 1, 3 * cluster, cluster, 1, 0,
-                     0, 0, 0, 0, 4, 104)
+    struct.pack_into(">4sIQIIQIIQQIIQQQQII", image, 0, b"QFI\xfb", 3, 512 if backing else 0, len(backing), 16, size, 0, 1,
+                     3 * cluster, cluster, 1, 0, 0, 0, 0, 0, 4, 104)
+    image[512:512 + len(backing)] = backing
     struct.pack_into(">Q", image, cluster, 2 * cluster)
     for i in range(4):
         struct.pack_into(">H", image, 2 * cluster + 2 * i, 1)
@@ -46,11 +50,14 @@ def of(machine):
 need("qemu-system-x86_64")
 need_bpf()
 os.chdir(scratch)
-for image in "a,b.img", "gone.img":
+for image in "a,b.img", "b.img", "gone.img":
     with open(image, "wb") as file:
         file.truncate(16 * MB)
 qcow2("c.qcow2", 16 * MB)
 qcow2("d.qcow2", 16 * MB)
+qcow2("base.qcow2", 16 * MB)
+for image in "left.qcow2", "right.qcow2":
+    qcow2(image, 16 * MB, b"base.qcow2")
 node = json.dumps({"driver": "file", "filename": path("c.qcow2"), "node-name": "s1", "aio": "io_uring",
                    "cache": {"direct": True}})
 name = f"sci test {os.getpid()}"
@@ -60,6 +67,10 @@ options = ["-smp", "2", "-name", f"guest={name},debug-threads=on", "-object", "i
 ring = ["-blockdev", node, "-blockdev", '{"driver":"qcow2","node-name":"f1","file":"s1"}',
         "-device", '{"driver":"virtio-blk-pci","drive":"f1","id":"second"}']
 named = Machine("named", *options, *ring)
+# two disks on one chain, and one that is taken out
+chain = Machine("chain", *(word for disk in ("left.qcow2", "right.qcow2", "b.img") for word in (
+    "-drive", f"file={disk},if=none,id={disk[0]},format={disk.split('.')[1].replace('img', 'raw')}",
+    "-device", f"virtio-blk-pci,drive={disk[0]}")))
 plain = Machine("plain", "-hda", "d.qcow2", "-drive", "file=gone.img,if=virtio,format=raw", "-icount", "shift=7")
 
 # ---- the table, against what QEMU itself and the files say ----
@@ -107,7 +118,7 @@ for words in ["vms", "x"], ["-o", "x", "vms"], ["--vm=all", "--", "true"], ["--v
 
 # ---- both traced ----
 out = path("out")
-tracer = subprocess.Popen([SCI_KERNEL, f"--vm={name}", f"--vm={plain.pid}", "-o", out], stderr=subprocess.PIPE,
+tracer = subprocess.Popen([SCI_KERNEL, f"--vm={name}", f"--vm={plain.pid}", f"--vm={chain.pid}", "-o", out], stderr=subprocess.PIPE,
                           text=True)
 while subprocess.run([SCI_KERNEL, "status", out], capture_output=True).returncode:
     if tracer.poll() is not None:
@@ -117,6 +128,12 @@ SIZES = 4096, 65536, 4096, 16384
 for disk in "d0", "-d /machine/peripheral/second/virtio-backend":
     named.io(disk, *(f"write {i * MB} {size}" for i, size in enumerate(SIZES)),
              *(f"read {i * MB} {size}" for i, size in enumerate(SIZES)), "flush")
+chain.io("l", "write 0 64k", "read 1M 4k", "flush")
+chain.io("r", "write 1M 64k", "read 0 4k", "flush")
+chain.io("b", "write 0 4k", "flush")
+said = chain.ask("human-monitor-command", **{"command-line": "drive_del b"})
+assert said == {"return": ""}, said
+chain.io("l", "write 2M 64k", "flush")
 subprocess.run([SCI_KERNEL, "stop", out], check=True, capture_output=True)
 complaints = tracer.communicate()[1]
 assert tracer.returncode == 0, complaints
@@ -160,6 +177,12 @@ for disk, image in (sparse, "a,b.img"), (grown, "c.qcow2"):
 assert sparse["mapped_bytes"] + sparse.get("unplaced_bytes", 0) == sum(max(4096, size) for size in SIZES), sparse
 assert "grown_bytes" not in sparse and grown["grown_bytes"] == os.stat("c.qcow2").st_size - 4 * 65536, grown
 assert noted(plain, 1)["became"] == "deleted", noted(plain, 1)
+for number, clusters in (0, 2), (1, 1):
+    one = noted(chain, number)
+    assert one["mapped_bytes"] + one.get("unplaced_bytes", 0) == clusters * 65536 and "became" not in one, one
+    assert json.loads(spool.properties[f"VM_{chain.pid}_DISK_{number}"])["backing"], spool.properties
+    assert one["holes_bytes"] == 16 * MB - clusters * 65536, one
+assert noted(chain, 2)["became"] == "closed" and "why" not in noted(chain, 2), noted(chain, 2)
 # kept by the merge
 subprocess.run([SCI_MERGE, os.path.join(out, "kernel.spool"), "-o", path("all.otf2")], check=True, capture_output=True)
 kept = b"".join(open(path(name), "rb").read() for name in ("all.otf2", "all.def"))
