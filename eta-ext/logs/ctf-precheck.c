@@ -14,7 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STEP_SECONDS 30 /* a step is some events */
+/* a step is some events */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define STEP_SECONDS 3 /* an input is opened several times */
+#else
+#define STEP_SECONDS 30
+#endif
 #define WAIT_NS 200000
 #define DATA_BYTES (1UL << 30) /* babeltrace2 takes what it gets for some damaged packets */
 /* shadow memory would count as well; gcc and clang say in different words that there is some */

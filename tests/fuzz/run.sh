@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fuzzes one source, merge (archives), spools (merged), qemu-command, qmp or qcow2: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
+# Fuzzes one source, merge (archives), spools and ctfs (merged), qemu-command, qmp or qcow2: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
 # libFuzzer (libclang-rt-14-dev) and a configured build/obj (or SCI_BUILD). New inputs go to build/fuzz/FORMAT, crashers beside it.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -24,9 +24,9 @@ leaks=1
 timeout=10
 case $format in
 otf2 | merge) leaks=0 ;;
-ctf)
+ctf | ctfs)
 	leaks=0
-	timeout=60 # where babeltrace2 gets no further it is given up after 30
+	timeout=60 # where babeltrace2 gets no further it is given up after 3, each time
 	;;
 esac
 ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=$leaks}

@@ -32,6 +32,10 @@ static const char *const spools_files[] = { "x/meta",	    "x/process.7.1", "x/us
 					    "x/cpu.0",	    "y/meta",	     "y/process.7.1",
 					    "y/user.7.8.1", "y/cpu.0",	     NULL };
 
+/* LTTng's traces of two machines */
+static const char *const ctfs_files[] = { "x/metadata", "x/stream_0", "x/stream_1", "y/metadata",
+					  "y/stream_0", "y/stream_1", NULL };
+
 /* where those of z are */
 static const struct {
 	const char *name, *to;
@@ -52,6 +56,7 @@ static const struct folder_format {
 	{ "ctf", ctf_files, true, { NULL }, { "" } },
 	{ "merge", merge_files, false, { "/x", "/y", "/z" }, { "/x.otf2", "/y.otf2", "/z.otf2" } },
 	{ "spools", spools_files, false, { "/x", "/y" }, { "/x", "/y" } },
+	{ "ctfs", ctfs_files, true, { "/x", "/y" }, { "/x", "/y" } },
 };
 static const struct folder_format *folder_format; /* NULL: a file */
 
