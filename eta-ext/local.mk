@@ -39,6 +39,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/base/levels.c \
 	eta-ext/base/levels.h \
 	eta-ext/base/name-calls.h \
+	eta-ext/base/paged-array.c eta-ext/base/paged-array.h \
 	eta-ext/base/plural.h \
 	eta-ext/format/otf2-flags.h \
 	eta-ext/merge/match-calls.c \
@@ -48,6 +49,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/request-store.h \
 	eta-ext/merge/request-streams.c \
 	eta-ext/merge/request-streams.h \
+	eta-ext/merge/served.c \
 	eta-ext/merge/service-stream.c \
 	eta-ext/merge/services.c \
 	eta-ext/merge/services.h \
@@ -81,6 +83,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/clocks.c \
 	eta-ext/merge/guests.c \
 	eta-ext/merge/homes.c \
+	eta-ext/merge/hosts-told.c eta-ext/merge/hosts-told.h \
 	eta-ext/merge/defs.c \
 	eta-ext/merge/samples.c \
 	eta-ext/merge/match.c \

@@ -42,6 +42,7 @@ unit_tests = \
 	tests/unit/test-merge-match \
 	tests/unit/test-otf2 \
 	tests/unit/test-otf2-runs \
+	tests/unit/test-paged-array \
 	tests/unit/test-printable \
 	tests/unit/test-projection \
 	tests/unit/test-properties \
@@ -108,7 +109,7 @@ script_tests += \
 	tests/cases/import-logs.py \
 	tests/cases/import-tools.py \
 	tests/cases/library.sh \
-	tests/cases/merge-ctf.py tests/cases/merge-guests.py \
+	tests/cases/merge-ctf.py tests/cases/merge-guests.py tests/cases/merge-vms.py \
 	tests/cases/merge-limits.sh \
 	tests/cases/merge-clock-error.py \
 	tests/cases/merge-links.py \
@@ -321,6 +322,7 @@ trace_programs = \
 	tests/programs/make-machines \
 	tests/programs/make-nodes \
 	tests/programs/make-spool \
+	tests/programs/make-vms \
 	tests/programs/random-trace \
 	tests/programs/write-random
 noinst_PROGRAMS += $(trace_programs)

@@ -24,14 +24,11 @@ array_grow(void *array, size_t room, size_t n, size_t bytes, size_t max)
 	return grown;
 }
 
-/*
- * Has ARRAY, made by this and freed by free(), room for N elements? ROOM says for how many it has
- * (an unsigned integer; 0 of NULL). False: no memory, and both are as before.
- */
-#define ARRAY_FITS(array, n, room)                                                                 \
+/* ARRAY_FITS, by a function like array_grow. */
+#define ARRAY_FITS_BY(grow, array, n, room)                                                        \
 	((n) <= (room) || ({                                                                       \
 		 struct grown_array grown_ =                                                       \
-			 array_grow((array), (room), (n), sizeof(*(array)), (__typeof__(room))-1); \
+			 grow((array), (room), (n), sizeof(*(array)), (__typeof__(room))-1);       \
                                                                                                    \
 		 if (grown_.at) {                                                                  \
 			 (array) = grown_.at;                                                      \
@@ -39,5 +36,11 @@ array_grow(void *array, size_t room, size_t n, size_t bytes, size_t max)
 		 }                                                                                 \
 		 grown_.at != NULL;                                                                \
 	 }))
+
+/*
+ * Has ARRAY, made by this and freed by free(), room for N elements? ROOM says for how many it has
+ * (an unsigned integer; 0 of NULL). False: no memory, and both are as before.
+ */
+#define ARRAY_FITS(array, n, room) ARRAY_FITS_BY(array_grow, array, n, room)
 
 #endif

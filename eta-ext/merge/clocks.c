@@ -404,3 +404,44 @@ int merge_clock_properties(struct eta_trace *trace, const struct merge *merge)
 		return -ENOMEM;
 	return error_property(trace, merge);
 }
+
+/* ---- guests of guests ---- */
+
+/* FIRST, then SECOND. */
+static struct eta_clock_map compose(const struct eta_clock_map *first,
+				    const struct eta_clock_map *second)
+{
+	struct eta_clock_map map = *first;
+
+	map.to_ns = (int64_t)eta_clock_convert(second, (uint64_t)first->to_ns);
+	map.error_ns = first->error_ns + second->error_ns;
+	map.rate_error_ppb = first->rate_error_ppb + second->rate_error_ppb;
+	if (first->num == first->den) {
+		map.num = second->num;
+		map.den = second->den;
+	} else if (second->num != second->den) {
+		map.num = (uint64_t)((unsigned __int128)first->num * second->num / second->den);
+	}
+	return map;
+}
+
+int merge_guests_settle(struct merge *merge)
+{
+	struct eta_clock_map *maps = calloc(merge->n_inputs, sizeof(*maps));
+
+	if (!maps)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < merge->n_inputs; i++) {
+		uint32_t host = merge->inputs[i].host_input;
+
+		maps[i] = merge->inputs[i].clock;
+		for (size_t n = 0; host != ETA_NONE && n < merge->n_inputs; n++) {
+			maps[i] = compose(&maps[i], &merge->inputs[host].clock);
+			host = merge->inputs[host].host_input;
+		}
+	}
+	for (uint32_t i = 0; i < merge->n_inputs; i++)
+		merge->inputs[i].clock = maps[i];
+	free(maps);
+	return 0;
+}

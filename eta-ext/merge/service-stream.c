@@ -35,25 +35,6 @@ struct service_stream {
 	size_t n, room;
 };
 
-static size_t first_of(const uint32_t *list, size_t n, const struct services *s, bool calls,
-		       const struct merge_part *part)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		uint32_t i = list[middle];
-		uint32_t input = calls ? s->calls[i].input : s->requests[i].input;
-		uint32_t location = calls ? s->calls[i].location : s->requests[i].location;
-
-		if (input < part->input || (input == part->input && location < part->location))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 int service_stream_new(const struct merge *merge, const struct merge_part *part,
 		       struct service_stream **out)
 {
@@ -76,17 +57,12 @@ int service_stream_new(const struct merge *merge, const struct merge_part *part,
 	if (process != ETA_NONE)
 		stream->machine =
 			eta_machine(&s->trace->defs, s->trace->defs.processes[process].host);
-	stream->calls =
-		s->calls_by_thread + first_of(s->calls_by_thread, s->n_calls, s, true, part);
-	stream->n_calls = (size_t)(s->calls_by_thread +
-				   first_of(s->calls_by_thread, s->n_calls, s, true, &behind) -
-				   stream->calls);
-	stream->requests = s->requests_by_thread +
-			   first_of(s->requests_by_thread, s->n_requests, s, false, part);
-	stream->n_requests =
-		(size_t)(s->requests_by_thread +
-			 first_of(s->requests_by_thread, s->n_requests, s, false, &behind) -
-			 stream->requests);
+	stream->calls = s->calls_by_thread + services_first_of(s, true, part);
+	stream->n_calls =
+		(size_t)(s->calls_by_thread + services_first_of(s, true, &behind) - stream->calls);
+	stream->requests = s->requests_by_thread + services_first_of(s, false, part);
+	stream->n_requests = (size_t)(s->requests_by_thread + services_first_of(s, false, &behind) -
+				      stream->requests);
 	return 0;
 }
 
@@ -368,22 +344,6 @@ static enum inside inside_of(const struct service_stream *s, const struct eta_re
 
 /* ---- in a host: what was for a guest ---- */
 
-/* The thread that CALL was for. */
-static uint32_t served(const struct service_stream *s, const struct service_call *call)
-{
-	const struct services *all = s->services;
-	const struct service_request *r = &all->requests[call->request];
-	uint32_t location = all->located[r->input][r->location], found = ETA_NONE;
-	uint32_t process = all->trace->defs.locations[location].process;
-
-	if (r->owner && process != ETA_NONE)
-		found = services_thread(
-			all,
-			eta_machine(&all->trace->defs, all->trace->defs.processes[process].host),
-			r->owner, r->begin_ns);
-	return found == ETA_NONE ? location : found;
-}
-
 /* Is CALL one on the file of EVENT on the host of this thread, and begun by then? */
 static int image_order(const struct service_stream *s, const struct service_call *call,
 		       const struct eta_event *event)
@@ -476,7 +436,7 @@ static void mark(struct service_stream *s, struct eta_event *event)
 	} else if (event->kind == ETA_IO_BEGIN && event->has & ETA_EVENT_BLOCK_IO &&
 		   !(event->has & ETA_EVENT_SERVES) && (call = call_of(s, event))) {
 		event->has |= ETA_EVENT_SERVES;
-		event->owner = served(s, call);
+		event->owner = services_served(s->merge, call);
 	}
 }
 

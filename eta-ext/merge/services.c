@@ -11,12 +11,16 @@
 
 #include "eta-ext/base/array.h"
 #include "eta-ext/base/known.h"
+#include "eta-ext/base/paged-array.h"
 #include "eta-ext/format/archive.h"
 #include "eta-ext/trace/machines.h"
 #include "request-streams.h"
 
 /* Beside how well the clock is known. */
 #define SLACK_NS 10000
+
+/* Calls that are looked for once more; no disk has as many under way. */
+enum { KNOWN_MAX = 16384 };
 
 void services_free(struct services *s)
 {
@@ -25,17 +29,17 @@ void services_free(struct services *s)
 	for (size_t i = 0; i < s->n_guests; i++)
 		free(s->guests[i].disks);
 	free(s->guests);
-	free(s->calls);
-	free(s->requests);
-	free(s->pieces);
-	free(s->links);
-	free(s->calls_by_thread);
-	free(s->calls_by_image);
-	free(s->requests_by_thread);
+	paged_free(s->calls);
+	paged_free(s->requests);
+	paged_free(s->pieces);
+	paged_free(s->links);
+	paged_free(s->calls_by_thread);
+	paged_free(s->calls_by_image);
+	paged_free(s->requests_by_thread);
 	free(s->threads);
 	free(s->located);
 	free(s->vcpus);
-	free(s->steals);
+	paged_free(s->steals);
 	free(s);
 }
 
@@ -59,7 +63,9 @@ int services_begin(struct merge *merge, const struct service_pair *pair)
 struct assigning {
 	struct services *s;
 	const struct service_pair *pair;
-	struct known *calls; /* (location, begin) -> index */
+	/* (location, begin) -> index: the last of them, since a call is for requests of its time */
+	struct known *calls, *calls_before;
+	size_t n_known;
 	struct request last_guest;
 	bool any;
 };
@@ -74,7 +80,7 @@ static int add_request(struct assigning *a, const struct request *guest)
 {
 	struct services *s = a->s;
 
-	if (!ARRAY_FITS(s->requests, s->n_requests + 1, s->requests_room))
+	if (!PAGED_FITS(s->requests, s->n_requests + 1, s->requests_room))
 		return -ENOMEM;
 	s->requests[s->n_requests++] = (struct service_request){
 		.begin_ns = guest->begin_ns,
@@ -89,19 +95,38 @@ static int add_request(struct assigning *a, const struct request *guest)
 	return 0;
 }
 
+static uint32_t find_call(const struct assigning *a, const uint64_t key[2])
+{
+	uint32_t call = known_find(a->calls, key, 2 * sizeof(*key));
+
+	return call == ETA_NONE ? known_find(a->calls_before, key, 2 * sizeof(*key)) : call;
+}
+
+static int note_call(struct assigning *a, const uint64_t key[2], uint32_t call)
+{
+	if (a->n_known == KNOWN_MAX) {
+		known_free(&a->calls_before);
+		a->calls_before = a->calls;
+		a->calls = NULL;
+		a->n_known = 0;
+	}
+	a->n_known++;
+	return known_add(&a->calls, key, 2 * sizeof(*key), call);
+}
+
 static int add_pair(void *arg, const struct request *guest, const struct request *host)
 {
 	struct assigning *a = arg;
 	struct services *s = a->s;
 	const uint64_t key[2] = { host->location, host->begin_ns };
-	uint32_t call = known_find(a->calls, key, sizeof(key));
+	uint32_t call = find_call(a, key);
 	int rc = 0;
 
 	if (!a->any || !same_request(&a->last_guest, guest))
 		rc = add_request(a, guest);
 	if (rc == 0 && call == ETA_NONE) {
 		call = (uint32_t)s->n_calls;
-		if (!ARRAY_FITS(s->calls, s->n_calls + 1, s->calls_room))
+		if (!PAGED_FITS(s->calls, s->n_calls + 1, s->calls_room))
 			return -ENOMEM;
 		s->calls[s->n_calls++] = (struct service_call){
 			.begin_ns = host->begin_ns,
@@ -113,9 +138,9 @@ static int add_pair(void *arg, const struct request *guest, const struct request
 			.request = (uint32_t)s->n_requests - 1,
 			.write = host->write,
 		};
-		rc = known_add(&a->calls, key, sizeof(key), call);
+		rc = note_call(a, key, call);
 	}
-	if (rc || !ARRAY_FITS(s->links, s->n_links + 1, s->links_room))
+	if (rc || !PAGED_FITS(s->links, s->n_links + 1, s->links_room))
 		return rc ? rc : -ENOMEM;
 	s->links[s->n_links++] = call;
 	s->requests[s->n_requests - 1].n_links++;
@@ -169,7 +194,7 @@ static int cut(struct cutting *c, uint64_t now_ns)
 	    last->handle == handle) {
 		last->end_ns = now_ns;
 	} else {
-		if (!ARRAY_FITS(s->pieces, s->n_pieces + 1, s->pieces_room))
+		if (!PAGED_FITS(s->pieces, s->n_pieces + 1, s->pieces_room))
 			return -ENOMEM;
 		s->pieces[s->n_pieces++] = (struct service_piece){ c->since_ns, now_ns, top->region,
 								   top->who, handle };
@@ -251,12 +276,13 @@ static int by_location_and_begin(const void *left, const void *right, void *arg)
 /* Puts the calls from number FIRST on in order of location and begin. */
 static int sort_calls(struct services *s, size_t first)
 {
-	size_t n = s->n_calls - first;
-	struct service_call *calls = malloc((n + 1) * sizeof(*calls));
-	uint32_t *order = malloc((n + 1) * sizeof(*order)),
-		 *place = malloc((n + 1) * sizeof(*place));
+	size_t n = s->n_calls - first, calls_room = 0, order_room = 0, place_room = 0;
+	struct service_call *calls = NULL;
+	uint32_t *order = NULL, *place = NULL;
+	bool fits = PAGED_FITS(calls, n + 1, calls_room) && PAGED_FITS(order, n + 1, order_room) &&
+		    PAGED_FITS(place, n + 1, place_room);
 
-	if (calls && order && place) {
+	if (fits) {
 		for (uint32_t i = 0; i < n; i++)
 			order[i] = i;
 		qsort_r(order, n, sizeof(*order), by_location_and_begin, s->calls + first);
@@ -270,10 +296,10 @@ static int sort_calls(struct services *s, size_t first)
 			if (s->links[i] >= first)
 				s->links[i] = (uint32_t)first + place[s->links[i] - first];
 	}
-	free(order);
-	free(place);
-	free(calls);
-	return calls && order && place ? 0 : -ENOMEM;
+	paged_free(order);
+	paged_free(place);
+	paged_free(calls);
+	return fits ? 0 : -ENOMEM;
 }
 
 static int note_disk(struct service_guest *guest, const struct service_pair *pair)
@@ -307,6 +333,7 @@ int services_match(struct merge *merge, const struct service_pair *pair)
 	request_stream_free(guest.stream);
 	request_stream_free(host);
 	known_free(&a.calls);
+	known_free(&a.calls_before);
 	if (rc == 0)
 		rc = sort_calls(s, first);
 	for (size_t i = first, next; rc == 0 && i < s->n_calls; i = next) {
@@ -394,11 +421,14 @@ static int requests_by_thread(const void *left, const void *right, void *arg)
 static uint32_t *sorted(struct services *s, size_t n,
 			int (*order)(const void *, const void *, void *))
 {
-	uint32_t *list = malloc((n + 1) * sizeof(*list));
+	uint32_t *list = NULL;
+	size_t room = 0;
 
-	for (uint32_t i = 0; list && i < n; i++)
+	if (!PAGED_FITS(list, n + 1, room))
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
 		list[i] = i;
-	if (list && n)
+	if (n)
 		qsort_r(list, n, sizeof(*list), order, s);
 	return list;
 }

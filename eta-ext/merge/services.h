@@ -114,6 +114,15 @@ const struct service_steal *services_steals_of(const struct services *s,
 					       const struct service_guest *guest, uint32_t cpu,
 					       uint64_t time_ns, size_t *n);
 
+/* Where in calls_by_thread (CALLS) or requests_by_thread those of PART, or of what is behind it,
+ * begin. */
+size_t services_first_of(const struct services *s, bool calls, const struct merge_part *part);
+/*
+ * The location of the result of the thread that CALL was for. Where that is one of QEMU, since its
+ * guest is a host itself, the thread of the guest's guest, and so on.
+ */
+uint32_t services_served(const struct merge *merge, const struct service_call *call);
+
 /* Location of the result of thread TID on MACHINE at TIME_NS; ETA_NONE: not in it. */
 uint32_t services_thread(const struct services *s, uint32_t machine, uint32_t tid,
 			 uint64_t time_ns);

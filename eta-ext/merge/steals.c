@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/paged-array.h"
 
 static int add_vcpu(struct services *s, size_t guest, uint32_t number, uint32_t tid)
 {
@@ -107,7 +108,7 @@ static int add_events(struct services *s, const struct eta_defs *defs,
 		open->end_ns = e->time_ns;
 		if (open->begin_ns == 0 || open->end_ns <= open->begin_ns)
 			continue;
-		if (!ARRAY_FITS(s->steals, s->n_steals + 1, s->steals_room))
+		if (!PAGED_FITS(s->steals, s->n_steals + 1, s->steals_room))
 			return -ENOMEM;
 		s->steals[s->n_steals++] = *open;
 		open->begin_ns = 0;

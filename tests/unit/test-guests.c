@@ -308,8 +308,10 @@ static uint64_t faster(uint64_t ns)
 	return ns + AHEAD_NS + ns / 50000;
 }
 
-/* QEMU's thread reads for the tracer of the guest, from NS by the guest's clock on. */
-static void add_read(struct eta_trace *trace, uint32_t thread, uint64_t ns, int64_t offset)
+/* QEMU's thread reads the image INODE for the tracer of the guest, from NS by the guest's clock on.
+ */
+static void add_read(struct eta_trace *trace, uint32_t thread, uint64_t inode, uint64_t ns,
+		     int64_t offset)
 {
 	struct eta_event event = {
 		.time_ns = faster(ns) + 20000,
@@ -319,7 +321,7 @@ static void add_read(struct eta_trace *trace, uint32_t thread, uint64_t ns, int6
 		.size = 4096,
 		.offset = offset,
 		.dev = IMAGE_DEV,
-		.inode = IMAGE,
+		.inode = inode,
 	};
 
 	memory_event(trace, thread, event);
@@ -349,7 +351,7 @@ static uint64_t last_of_merged(bool with_reads, uint64_t last_ns)
 		uint64_t ns = last_ns + 1000000 + i * 100000;
 
 		/* those of the host are there in any case */
-		add_read(in[1], 0, ns, (int64_t)i * 4096);
+		add_read(in[1], 0, IMAGE, ns, (int64_t)i * 4096);
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
 					 " %u:4096:%" PRIu64 ":%" PRIu64, i * 4096, ns, ns + 60000);
 	}
@@ -388,6 +390,78 @@ static void reads_give_the_rate(void **state)
 	assert_true(with > faster(last_ns) - 100000 && with < faster(last_ns) + 100000);
 }
 
+/* What a guest's tracer read at BEGIN_NS and END_NS, in its trace and in its host's. */
+static void add_reads(struct eta_trace *guest, struct eta_trace *host, uint32_t thread,
+		      uint64_t inode, uint64_t begin_ns, uint64_t end_ns)
+{
+	char text[2048];
+	size_t used = (size_t)snprintf(text, sizeof(text), "%u", DEV);
+
+	for (unsigned i = 0; i < 16; i++) {
+		uint64_t ns = (i < 8 ? begin_ns : end_ns) + i * 100000;
+
+		add_read(host, thread, inode, ns, (int64_t)(i % 8) * 4096);
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 " %u:4096:%" PRIu64 ":%" PRIu64, i % 8 * 4096, ns,
+					 ns + 60000);
+	}
+	eta_defs_property(guest, "SCI::CLOCKREADS_0", text);
+}
+
+/* Two guests, of which one does nothing: it is known by what its tracer read, if it did. */
+static void an_idle_guest(void **state)
+{
+	(void)state;
+	for (int with_reads = 0; with_reads < 2; with_reads++) {
+		struct eta_trace *in[3] = { machine("busy"), machine("idle"), machine("host") };
+		struct eta_trace *merged, *unused = machine("unused");
+
+		add_guest(in[0], "busy", N);
+		add_thread(in[1], "idle", 1);
+		add_host(in[2], "host", 50, IMAGE, "raw", false, N);
+		add_host(in[2], "host", 60, OTHER_IMAGE, "raw", false, 0);
+		add_reads(in[0], in[2], 0, IMAGE, 2000000000, 8000000000);
+		add_reads(with_reads ? in[1] : unused, in[2], 1, OTHER_IMAGE, 2500000000,
+			  9000000000);
+		assert_int_equal(merge(in, 3, NULL, &merged), 0);
+		assert_non_null(strstr(said, "busy: virtual machine vm50 (pid 50), vda is /i50; "
+					     "40 of 40 requests found"));
+		if (with_reads)
+			assert_non_null(strstr(said, "idle: virtual machine vm60 (pid 60), 254:0 "
+						     "is /i60; 0 of 0 requests found, 0 pairs "
+						     "wrong, clock +-"));
+		else
+			assert_non_null(strstr(said, "idle on idle: their times are compared by "
+						     "the wall clocks"));
+		assert_int_equal(warnings, !with_reads);
+		assert_int_equal(errors, 0);
+		eta_close(merged);
+		eta_close(unused);
+	}
+}
+
+/* A guest that was rebooted: what it did before and behind that, by clocks that begin anew. */
+static void a_guest_that_was_rebooted(void **state)
+{
+	struct eta_trace *in[3] = { machine("guest"), machine("guest"), machine("host") }, *merged;
+	const char *first, *second;
+
+	(void)state;
+	boot = 0;
+	add_guest(in[0], "guest", N / 2);
+	add_host(in[2], "host", 50, IMAGE, "raw", false, N / 2);
+	boot = 1;
+	add_thread(in[1], "guest", 1);
+	boot = 0;
+	add_reads(in[1], in[2], 0, IMAGE, 3000000000, 7000000000);
+	assert_int_equal(merge(in, 3, NULL, &merged), 0);
+	first = strstr(said, "guest: virtual machine vm50 (pid 50), vda is /i50; 20 of 20");
+	second = strstr(said, "guest: virtual machine vm50 (pid 50), 254:0 is /i50; 0 of 0");
+	assert_true(first && second);
+	assert_int_equal(errors + warnings, 0);
+	eta_close(merged);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +471,8 @@ int main(void)
 		cmocka_unit_test(another_run_is_not_linked),
 		cmocka_unit_test(guests_of_one_name),
 		cmocka_unit_test(reads_give_the_rate),
+		cmocka_unit_test(an_idle_guest),
+		cmocka_unit_test(a_guest_that_was_rebooted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,130 @@
+/* What the hosts among the inputs of a merge tell of their virtual machines. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "hosts-told.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eta-ext/base/array.h"
+
+static bool number(const json_t *object, const char *key, uint64_t *value)
+{
+	const json_t *found = json_object_get(object, key);
+
+	*value = json_is_integer(found) ? (uint64_t)json_integer_value(found) : 0;
+	return json_is_integer(found);
+}
+
+/* Offsets in the image are those of the disk. */
+static bool is_raw(const struct disk *disk)
+{
+	const char *format = json_string_value(json_object_get(disk->told, "format"));
+
+	return format && strcmp(format, "raw") == 0;
+}
+
+/* Of an image of VM whose offsets are its own: which are whose, if the recording has that. */
+static int read_map(const struct eta_trace *trace, const struct vm *vm, struct disk *disk)
+{
+	int rc = is_raw(disk) ? 0 : disk_map_read(&trace->defs, vm->pid, disk->number, &disk->map);
+
+	if (rc == -EBADMSG) {
+		eta_warn("%s: virtual machine %s (pid %" PRIu32 "), disk %" PRIu32 ": where its "
+			 "bytes lie is damaged in the recording: its requests are not compared",
+			 trace->path, vm->name, vm->pid, disk->number);
+		disk_map_free(&disk->map);
+	}
+	disk_map_sort_by_image(&disk->map);
+	disk->is_comparable = disk->map.n || is_raw(disk);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* The name of an image that is known by that alone, as in logs; NULL. */
+static const char *path_of(const json_t *told)
+{
+	const char *by = json_string_value(json_object_get(told, "known_by"));
+
+	return by && strcmp(by, "path") == 0 ? json_string_value(json_object_get(told, "image"))
+					     : NULL;
+}
+
+/* Those of the last machine. */
+static int add_disks(struct hosts_told *told, const struct eta_trace *trace)
+{
+	const struct vm *vm = &told->vms[told->n_vms - 1];
+	char prefix[64];
+	int rc = 0,
+	    n = snprintf(prefix, sizeof(prefix), MERGE_VM_PREFIX "%" PRIu32 "_DISK_", vm->pid);
+
+	for (uint32_t p = 0; rc == 0 && p < trace->defs.n_properties; p++) {
+		const struct eta_property *property = &trace->defs.properties[p];
+		struct disk disk = { .vm = (uint32_t)told->n_vms - 1, .image = { .pid = vm->pid } };
+		uint64_t dev;
+
+		if (property->process != ETA_NONE ||
+		    strncmp(property->name, prefix, (size_t)n) != 0)
+			continue;
+		disk.told = json_loads(property->value, 0, NULL);
+		dev = 0;
+		disk.image.path = path_of(disk.told);
+		if ((!disk.image.path && (!number(disk.told, "inode", &disk.image.inode) ||
+					  !number(disk.told, "dev", &dev))) ||
+		    !ARRAY_FITS(told->disks, told->n_disks + 1, told->disks_room)) {
+			json_decref(disk.told);
+			continue;
+		}
+		disk.image.dev = (uint32_t)dev;
+		disk.number = (uint32_t)strtoul(property->name + n, NULL, 10);
+		if (disk.image.path)
+			disk.image.inode = disk.number + 1;
+		rc = read_map(trace, vm, &disk);
+		told->disks[told->n_disks++] = disk;
+	}
+	return rc;
+}
+
+static int add_vms(struct hosts_told *told, const struct eta_trace *trace, uint32_t input)
+{
+	const struct eta_defs *defs = &trace->defs;
+	int rc = 0;
+
+	for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++) {
+		uint32_t pid = merge_vm_pid(&defs->properties[p]);
+		json_t *machine = pid ? json_loads(defs->properties[p].value, 0, NULL) : NULL;
+		const char *name = json_string_value(json_object_get(machine, "name"));
+		struct vm vm = { .input = input, .pid = pid };
+
+		if (!machine)
+			continue;
+		vm.icount = json_is_true(json_object_get(machine, "icount"));
+		snprintf(vm.name, sizeof(vm.name), "%s", name && *name ? name : "without a name");
+		json_decref(machine);
+		if (!ARRAY_FITS(told->vms, told->n_vms + 1, told->vms_room))
+			return -ENOMEM;
+		told->vms[told->n_vms++] = vm;
+		rc = add_disks(told, trace);
+	}
+	return rc;
+}
+
+int hosts_told_read(const struct merge *merge, struct hosts_told *told)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < merge->n_inputs; i++)
+		rc = add_vms(told, merge->inputs[i].trace, i);
+	return rc;
+}
+
+void hosts_told_free(struct hosts_told *told)
+{
+	for (size_t i = 0; i < told->n_disks; i++) {
+		json_decref(told->disks[i].told);
+		disk_map_free(&told->disks[i].map);
+	}
+	free(told->disks);
+	free(told->vms);
+}

@@ -1,0 +1,104 @@
+/* Which thread of a guest a call of its host was for, through guests of guests. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "services.h"
+
+#include "eta-ext/trace/machines.h"
+
+size_t services_first_of(const struct services *s, bool calls, const struct merge_part *part)
+{
+	const uint32_t *list = calls ? s->calls_by_thread : s->requests_by_thread;
+	size_t low = 0, high = calls ? s->n_calls : s->n_requests;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint32_t i = list[middle];
+		uint32_t input = calls ? s->calls[i].input : s->requests[i].input;
+		uint32_t location = calls ? s->calls[i].location : s->requests[i].location;
+
+		if (input < part->input || (input == part->input && location < part->location))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * The call of the thread PART that is under way at TIME_NS; WRITTEN: its last write before, whose
+ * pages are written then. NULL: none.
+ */
+static const struct service_call *
+call_before(const struct services *s, const struct merge_part *part, uint64_t time_ns, bool written)
+{
+	const struct merge_part behind = { part->input, part->location + 1 };
+	size_t first = services_first_of(s, true, part), low = first;
+	size_t high = services_first_of(s, true, &behind);
+	const struct service_call *call;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->calls[s->calls_by_thread[middle]].begin_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > first) {
+		call = &s->calls[s->calls_by_thread[low]];
+		if (!written)
+			return call->end_ns >= time_ns ? call : NULL;
+		if (call->write)
+			return call;
+	}
+	return NULL;
+}
+
+/* The location of PART's input that LOCATION of the result is. False: none. */
+static bool locate_in(const struct merge *merge, uint32_t location, struct merge_part *part)
+{
+	uint32_t n = merge->inputs[part->input].trace->defs.n_locations;
+
+	for (part->location = 0; part->location < n; part->location++)
+		if (merge->services->located[part->input][part->location] == location)
+			return true;
+	return false;
+}
+
+/* Is INPUT, of a guest, the host of another one? */
+static bool is_host(const struct services *s, uint32_t input)
+{
+	for (size_t g = 0; g < s->n_guests; g++)
+		if (s->guests[g].host == input)
+			return true;
+	return false;
+}
+
+/* The thread of REQUEST's machine whose pages it writes, a location of the result; ETA_NONE. */
+static uint32_t owner_of(const struct services *s, const struct service_request *request)
+{
+	const struct eta_defs *defs = &s->trace->defs;
+	uint32_t process = defs->locations[s->located[request->input][request->location]].process;
+
+	if (!request->owner || process == ETA_NONE)
+		return ETA_NONE;
+	return services_thread(s, eta_machine(defs, defs->processes[process].host), request->owner,
+			       request->begin_ns);
+}
+
+uint32_t services_served(const struct merge *merge, const struct service_call *call)
+{
+	const struct services *s = merge->services;
+	uint32_t found = ETA_NONE;
+
+	for (size_t n = 0; call && n < merge->n_inputs; n++) {
+		const struct service_request *r = &s->requests[call->request];
+		struct merge_part part = { r->input, r->location };
+		uint32_t owner = owner_of(s, r);
+
+		found = owner == ETA_NONE ? s->located[r->input][r->location] : owner;
+		if (!is_host(s, r->input) || (owner != ETA_NONE && !locate_in(merge, owner, &part)))
+			break;
+		call = call_before(s, &part, r->begin_ns, owner != ETA_NONE);
+	}
+	return found;
+}

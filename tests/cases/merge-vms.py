@@ -1,0 +1,129 @@
+# Three guests, one of them nested, and their host, in runs by chance: each is found with its clock, whatever the order of
+# the inputs; all sums hold; blame goes on through the machines; what is damaged in a guest takes nothing else with it.
+# SPDX-License-Identifier: BSD-3-Clause
+import collections
+import csv
+import io
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import sys
+import tempfile
+import types
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import spool
+
+BUILD = os.environ["SCI_BUILD"]
+SPOOLS = [f"{name}.spool" for name in ("host", "a", "b", "nested")]
+# what the host's clock is ahead of theirs, as tests/programs/make-vms.c has it
+AHEAD = {"a": 700000000, "b": 400000000, "nested": 900000000}
+MACHINE = {"a": "vm-a (pid 50)", "b": "vm-b (pid 60)", "nested": "vm-nested (pid 90)"}
+
+
+def run(program, *words):
+    done = subprocess.run([os.path.join(BUILD, program), *words], capture_output=True, text=True)
+    assert done.returncode == 0, (program, words, done.stdout, done.stderr)
+    return done
+
+
+def merge(spools, out):
+    done = run("src/sci-merge", *spools, "-o", out)
+    return done.stdout + done.stderr
+
+
+def by_machine(archive):
+    """{machine: its rows}"""
+    found = {}
+    for row in csv.DictReader(io.StringIO(run("src/sci-export", "-q", "-f", "csv", archive).stdout)):
+        found.setdefault(row["host"], []).append(types.SimpleNamespace(**row))
+    return found
+
+
+def links_are_right(said, archive, inputs):
+    assert "warning" not in said, said
+    for guest, machine in MACHINE.items():
+        link = re.search(rf"{guest}.spool: virtual machine {re.escape(machine)}, \S+ is /vm-{guest}.img; (\d+) of (\d+) "
+                         r"requests found, (\d+) pairs wrong, clock \+-(\d+) ns", said)
+        assert link and link[1] == link[2] and int(link[1]) > 20, (guest, said)
+    with open(archive, "rb") as file:
+        clocks = re.findall(rb"SCI::CLOCK_OF_(\d+)\W+(\d+) (\d+) (\d+)/(\d+) \+-(\d+)", file.read())
+    assert len(clocks) == 3, clocks
+    for number, of_guest, of_host, faster, slower, error in (map(int, clock) for clock in clocks):
+        guest = inputs[number - 1].split(".")[0]
+        assert abs(of_host - of_guest - AHEAD[guest]) <= error < 200000, (guest, of_host - of_guest, error)
+        assert abs(faster / slower - 1) < 1e-4, (guest, faster, slower)
+
+
+def sums_are_right(report):
+    """The threads that have done something."""
+    threads = [thread for thread in report["threads"] if thread["operations"]]
+    for thread in threads:
+        assert sum(thread["io_levels"].values()) == thread["io_ns"] > 0, thread
+        assert sum(row["ns"] for row in thread["blame"]) == thread["slowed_ns"], thread
+        assert min(thread["io_levels"].values()) >= 0, thread
+    for guest in AHEAD:
+        inside, outside = (layer for layer in report["layers"] if layer["guest"] == guest)
+        own = [thread for thread in threads if thread["host"] == guest]
+        assert inside["io_ns"] + outside["io_ns"] == sum(thread["io_ns"] for thread in own), (guest, inside, outside)
+        for level in inside["io_levels"]:
+            assert inside["io_levels"][level] + outside["io_levels"][level] == \
+                sum(thread["io_levels"][level] for thread in own), (guest, level)
+            assert min(inside["io_levels"][level], outside["io_levels"][level]) >= 0, (guest, level)
+        assert outside["io_levels"]["block"] > 0 and outside["io_levels"]["cpu"] > 0, (guest, outside)
+    return threads
+
+
+with tempfile.TemporaryDirectory(prefix="sci-test.") as folder:
+    os.chdir(folder)
+    for seed in "123":
+        os.makedirs(seed)
+        run("tests/programs/make-vms", seed, seed)
+        inputs = [os.path.join(seed, name) for name in SPOOLS]
+        first = None
+        for order in itertools.permutations(inputs) if seed == "1" else (inputs, inputs[::-1]):
+            said = merge(order, "all.otf2")
+            links_are_right(said, "all.otf2", [os.path.basename(name) for name in order])
+            result = (run("src/sci-analyze", "--json", "all.otf2").stdout, run("src/sci-analyze", "all.otf2").stdout)
+            first = first or result
+            assert result == first, order
+        report = json.loads(first[0])
+        threads = sums_are_right(report)
+        # QEMU's threads work for guests that are traced: they have no rows
+        assert {thread["host"] for thread in threads} == set(AHEAD), [(t["host"], t["tid"]) for t in threads]
+        # a request of the nested guest is one of a's QEMU for it, and on the host one of the QEMU of a: its own thread has
+        # slowed b
+        blame = {}
+        for thread in threads:
+            for row in thread["blame"] if thread["host"] == "b" else ():
+                key = row["host"], row["name"]
+                blame[key] = blame.get(key, 0) + row["ns"]
+        print(seed, blame)
+        assert blame["nested", "reader tid 8"] > 0 and not any("worker" in name for _, name in blame), blame
+
+    # ---- a guest's spool is damaged in the middle of what one of its CPUs recorded: thread 9 of a was on it ----
+    good = by_machine("all.otf2")
+    cpu = "3/a.spool/cpu.1"
+    data = spool.read(cpu)
+    middle = [at for at, *_ in spool.records(data)][len(list(spool.records(data))) // 2]
+    with open(cpu, "r+b") as file:
+        file.seek(file.read().find(data[middle:middle + 32]))
+        file.write(b"\xff" * 32)
+    for words in [], ["--lenient"]:
+        said = merge([*words, *inputs], "damaged.otf2")
+        assert re.search(r"damaged.otf2: .* 1 bad, ", said) and f"{cpu}: truncated record at byte " in said, said
+        left = by_machine("damaged.otf2")
+        # whom what is left of the host was for is not known of all any more
+        for row in good["host"] + left["host"]:
+            row.who = row.who_host = row.vm = ""
+        assert left["b"] == good["b"] and left["host"] == good["host"], words
+        for name, tid, whole in ("a", "8", True), ("a", "9", False), ("nested", "8", False):
+            # times move with the clock, which has fewer requests now
+            had, has = (collections.Counter((row.tid, row.region, row.offset, row.size) for row in machines[name]
+                                            if row.tid == tid and (whole or row.depth == "0"))
+                        for machines in (good, left))
+            assert (had == has) == (whole or name == "nested") and not has - had and has, (name, tid, had - has, has - had)
+        sums_are_right(json.loads(run("src/sci-analyze", "--json", "damaged.otf2").stdout))
