@@ -30,6 +30,7 @@ unit_tests = \
 	tests/unit/test-disk-map \
 	tests/unit/test-guest-score \
 	tests/unit/test-guests \
+	tests/unit/test-headline \
 	tests/unit/test-homes \
 	tests/unit/test-kernel-spans \
 	tests/unit/test-kernel-spool \

@@ -100,3 +100,46 @@ void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n, u
 	}
 	memory_leave(t, location, lifetime_ns, "main");
 }
+
+void operation_begins(struct eta_trace *t, uint32_t l, uint64_t begin)
+{
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
+					 .region = memory_region(t, "vfs:sys_pwrite64"),
+					 .size = 4096,
+					 .dev = 1,
+					 .inode = 7 });
+}
+
+void operation_with(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t wait_ns,
+		    const char *reason)
+{
+	operation_begins(t, l, begin);
+	if (wait_ns) {
+		memory_enter(t, l, begin + 100, reason);
+		memory_leave(t, l, begin + 100 + wait_ns, reason);
+	}
+	memory_leave(t, l, begin + 200 + wait_ns, "vfs:sys_pwrite64");
+}
+
+void working(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t work_ns, const char *reason,
+	     uint64_t who)
+{
+	uint64_t end = begin + 100 + work_ns + (reason ? 300 : 0);
+
+	operation_begins(t, l, begin);
+	memory_enter(t, l, begin + 100, "pagecache:generic_perform_write");
+	if (reason) {
+		memory_event(t, l,
+			     (struct eta_event){ .time_ns = begin + 120,
+						 .kind = ETA_ENTER,
+						 .has = who ? ETA_HAS_WHO : 0,
+						 .region = memory_region(t, reason),
+						 .who = who });
+		memory_leave(t, l, begin + 420, reason);
+	}
+	memory_leave(t, l, end, "pagecache:generic_perform_write");
+	memory_leave(t, l, end + 100, "vfs:sys_pwrite64");
+}

@@ -27,6 +27,20 @@ void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n,
 	row(t, location, (const uint64_t[]){ __VA_ARGS__ },                                        \
 	    sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), lifetime_ns)
 
+/* A write of 4 KiB to inode 7 begins as a system call. */
+void operation_begins(struct eta_trace *t, uint32_t location, uint64_t begin);
+
+/* The same, over after 200 ns; if WAIT_NS, it waits that long in between, in REASON. */
+void operation_with(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t wait_ns,
+		    const char *reason);
+
+/*
+ * The same, but it works in the page cache for WORK_NS, and if REASON is not NULL waits there for
+ * 300 ns: for WHO, unless 0.
+ */
+void working(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t work_ns,
+	     const char *reason, uint64_t who);
+
 struct analysis *analyse(struct eta_trace *t, const struct analysis_options *options);
 void finish(struct eta_trace *t, struct analysis *a);
 

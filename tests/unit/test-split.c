@@ -152,29 +152,6 @@ enum overlap {
 	AFTERWARDS,	/* all of it, but later */
 };
 
-static void operation_begins(struct eta_trace *t, uint32_t l, uint64_t begin)
-{
-	memory_event(t, l,
-		     (struct eta_event){ .time_ns = begin,
-					 .kind = ETA_ENTER,
-					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
-					 .region = memory_region(t, "vfs:sys_pwrite64"),
-					 .size = 4096,
-					 .dev = 1,
-					 .inode = 7 });
-}
-
-static void operation_with(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t wait_ns,
-			   const char *reason)
-{
-	operation_begins(t, l, begin);
-	if (wait_ns) {
-		memory_enter(t, l, begin + 100, reason);
-		memory_leave(t, l, begin + 100 + wait_ns, reason);
-	}
-	memory_leave(t, l, begin + 200 + wait_ns, "vfs:sys_pwrite64");
-}
-
 static void request_of(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t end,
 		       uint32_t owner)
 {
@@ -368,31 +345,6 @@ static void limits_are_nobodys(void **state)
 	}
 }
 
-/* What others were in while threads waited for them: largest first; what is no entry is none. */
-static void waits_between_calls(void **state)
-{
-	struct eta_trace *t = memory_trace_new("between");
-	uint32_t a = memory_thread(t, 1, 5);
-	struct analysis *r;
-
-	(void)state;
-	call(t, a, "read", 0, 10);
-	assert_int_not_equal(eta_defs_property(t, "SCI::WAITED_BETWEEN",
-					       "pwrite|200|2|5; x|9; |9|1|5; y|9|0|5; z|9|1|5z; "
-					       "fsync|300|4|77"),
-			     ETA_NONE);
-	r = analyse(t, &score_by_default);
-	assert_int_equal(r->n_between, 2);
-	assert_string_equal(r->between[0].function, "fsync");
-	assert_int_equal(r->between[0].ns, 300);
-	assert_int_equal(r->between[0].n, 4);
-	assert_int_equal(r->between[0].longest, ETA_NONE);
-	assert_string_equal(r->between[1].function, "pwrite");
-	assert_int_equal(r->between[1].longest, a);
-	assert_float_equal(r->sci_max, 0, 0);
-	finish(t, r);
-}
-
 /*
  * Somebody not traced, whom the kernel names in a wait, was in the way for as long as it says, and
  * in what belongs to no thread alone.
@@ -435,27 +387,6 @@ static void named_are_others(void **state)
 				 (long long)thread(r, a)->slowdown.lost_ns);
 		finish(t, r);
 	}
-}
-
-/* An operation that works in the page cache for WORK_NS, and waits there for 300 ns: for WHO. */
-static void working(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t work_ns,
-		    const char *reason, uint64_t who)
-{
-	uint64_t end = begin + 100 + work_ns + (reason ? 300 : 0);
-
-	operation_begins(t, l, begin);
-	memory_enter(t, l, begin + 100, "pagecache:generic_perform_write");
-	if (reason) {
-		memory_event(t, l,
-			     (struct eta_event){ .time_ns = begin + 120,
-						 .kind = ETA_ENTER,
-						 .has = who ? ETA_HAS_WHO : 0,
-						 .region = memory_region(t, reason),
-						 .who = who });
-		memory_leave(t, l, begin + 420, reason);
-	}
-	memory_leave(t, l, end, "pagecache:generic_perform_write");
-	memory_leave(t, l, end + 100, "vfs:sys_pwrite64");
 }
 
 /*
@@ -551,58 +482,6 @@ static void evicted_would_be_hits(void **state)
 	finish(t, r);
 }
 
-/*
- * A and B wait for a lock: A for 150 ns in a lifetime of LIFE_NS, B for 50 ns in one of 1000 ns. Is
- * B on the first line?
- */
-static bool short_life_is_told(uint64_t life_ns)
-{
-	struct eta_trace *t = memory_trace_new("headline");
-	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
-	struct analysis *r;
-	bool reported;
-
-	for (int i = 0; i < 4; i++) {
-		working(t, a, 1000 * (uint64_t)i, 50, NULL, 0);
-		operation_with(t, b, 250 * (uint64_t)i, i == 3 ? 50 : 0, "fs:inode lock");
-	}
-	operation_with(t, a, life_ns - 350, 150, "fs:inode lock");
-	r = analyse(t, &score_by_min);
-	reported = r->threads[r->headline].location == b;
-	finish(t, r);
-	return reported;
-}
-
-/* Not who lost most, where that is nothing of its lifetime, but only if all together lost
- * something. */
-static void headline(void **state)
-{
-	(void)state;
-	assert_false(short_life_is_told(5000));
-	assert_true(short_life_is_told(8000));
-	assert_false(short_life_is_told(1000000));
-}
-
-/* B lost 50 ns of a lifetime of 1000: of the whole, in which A did much I/O, that is nothing. */
-static void little_is_no_verdict(void **state)
-{
-	struct eta_trace *t = memory_trace_new("little");
-	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
-	struct analysis *r;
-
-	(void)state;
-	for (int i = 0; i < 4; i++) {
-		working(t, a, 5000 * (uint64_t)i, 50, NULL, 0);
-		operation_with(t, b, 250 * (uint64_t)i, i == 3 ? 50 : 0, "fs:inode lock");
-	}
-	r = analyse(t, &score_by_min);
-	assert_int_equal(r->threads[0].location, b);
-	assert_string_equal(r->threads[0].verdict.level, "fs");
-	assert_int_equal(r->threads[r->headline].location, a);
-	assert_string_equal(r->verdict.level, "none");
-	finish(t, r);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -613,12 +492,9 @@ int main(void)
 		cmocka_unit_test(untraced_do_not_dilute),
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(limits_are_nobodys),
-		cmocka_unit_test(waits_between_calls),
 		cmocka_unit_test(named_are_others),
 		cmocka_unit_test(work_comes_with_the_wait),
 		cmocka_unit_test(evicted_would_be_hits),
-		cmocka_unit_test(headline),
-		cmocka_unit_test(little_is_no_verdict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
