@@ -222,6 +222,7 @@ bin_PROGRAMS += src/sci-kernel
 src_sci_kernel_SOURCES = \
 	src/sci-kernel.c \
 	src/kernel-options.c src/kernel-options.h \
+	src/net-counts.c src/net-counts.h \
 	src/processes.c src/processes.h \
 	src/snapshot.c src/snapshot.h \
 	src/watch.c src/watch.h
@@ -231,6 +232,7 @@ src_sci_kernel_LDADD = src/libvm.la plugins/kernelio/libkernelio.la eta-ext/libs
 # Virtual machines: QEMU's processes and images.
 noinst_LTLIBRARIES += src/libvm.la
 src_libvm_la_SOURCES = \
+	src/common/looks.c src/common/looks.h \
 	src/vm/image.c src/vm/image.h \
 	src/vm/machines.c src/vm/machines.h \
 	src/vm/disk-counts.c src/vm/disk-counts.h \

@@ -18,6 +18,7 @@
 #include "cli.h"
 #include "kernel-options.h"
 #include "launch.h"
+#include "net-counts.h"
 #include "options.h"
 #include "outputs.h"
 #include "processes.h"
@@ -42,6 +43,7 @@ struct arguments {
 	struct vms vms;
 	struct disk_maps disk_maps;	 /* of these */
 	struct disk_counts *disk_counts; /* NULL: no --vm */
+	struct net_counts *net_counts;	 /* NULL: no such file system */
 	bool extents;			 /* of vms */
 	bool probes;			 /* list them, and record nothing */
 	struct processes processes;
@@ -354,9 +356,13 @@ static int watch_running(struct kernelio *k, const struct arguments *a, struct w
 	watch->folder = place->spool;
 	if (a->disk_counts)
 		disk_counts_begin(a->disk_counts);
+	if (a->net_counts)
+		net_counts_begin(a->net_counts);
 	rc = watch_run(watch, &end);
 	if (a->disk_counts)
 		disk_counts_end(a->disk_counts, put_property, k);
+	if (a->net_counts)
+		net_counts_end(a->net_counts, put_property, k);
 	if (rc == 0)
 		disk_maps_put(&a->vms, &a->disk_maps, put_property, k);
 	return rc;
@@ -568,9 +574,12 @@ int main(int argc, char **argv)
 	snprintf(directory, sizeof(directory), "sci.%d", (int)getpid());
 	if (!a.directory)
 		a.directory = directory;
-	status = find_vms(&a) || processes_open(&a.processes) ? CLI_FAILED : trace(&a);
+	status = find_vms(&a) || processes_open(&a.processes) || net_counts_new("", &a.net_counts)
+			 ? CLI_FAILED
+			 : trace(&a);
 	disk_maps_free(&a.disk_maps);
 	disk_counts_free(a.disk_counts);
+	net_counts_free(a.net_counts);
 	vms_free(&a.vms);
 	free(a.vm);
 	processes_free(&a.processes);

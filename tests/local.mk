@@ -219,6 +219,7 @@ kernel_tests += \
 	tests/cases/kernel-unseen.py \
 	tests/cases/kernel-uring.py \
 	tests/cases/kernel-vm.py \
+	tests/cases/kernel-net-counts.py \
 	tests/cases/kernel-vm-counts.py \
 	tests/cases/kernel-written.py \
 	tests/cases/merge-eztrace-builtin.py \

@@ -6,15 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *samples_kind(const struct eta_property *property)
-{
-	static const char *const kinds[] = { SAMPLES_DIRTY, SAMPLES_DISK_COUNTS };
+static const char *const names[] = {
+#define X(id, name) "SCI::" name,
+	SAMPLES_KINDS(X)
+#undef X
+};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+const char *samples_name(enum samples_kind kind)
+{
+	return names[kind];
+}
+
+enum samples_kind samples_kind(const struct eta_property *property)
+{
+	for (int i = 0; i < N_SAMPLES; i++)
 		if (property->process == ETA_NONE &&
-		    strncmp(property->name, kinds[i], strlen(kinds[i])) == 0)
-			return kinds[i];
-	return NULL;
+		    strncmp(property->name, names[i], strlen(names[i])) == 0)
+			return (enum samples_kind)i;
+	return N_SAMPLES;
 }
 
 /* Reads a number that ends with END; NULL: there is none. */
@@ -77,12 +86,34 @@ bool samples_disk(struct samples *samples, uint32_t *pid, uint32_t *disk)
 	return true;
 }
 
+bool samples_net(struct samples *samples, char *name, size_t size)
+{
+	const char *type = samples->next, *behind = strchr(type, ' ');
+
+	behind = behind ? strchr(behind + 1, ' ') : NULL;
+	if (!behind || behind >= samples->host || (size_t)(behind - type) >= size)
+		return false;
+	memcpy(name, type, (size_t)(behind - type));
+	name[behind - type] = 0;
+	samples->next = behind + 1;
+	return true;
+}
+
+/* A number, or "-" for an unknown one. */
+static const char *count(const char *text, char end, uint64_t *value)
+{
+	if (*text != '-')
+		return number(text, end, value);
+	*value = DISK_COUNT_UNKNOWN;
+	return text[1] == end ? text + 2 : NULL;
+}
+
 bool samples_disk_counts(struct samples *samples, struct disk_count_sample *sample)
 {
 	const char *at = time_of(samples, &sample->to_ns);
 
 	for (int i = 0; at && i < N_DISK_COUNTS; i++)
-		at = number(at, i + 1 < N_DISK_COUNTS ? ',' : ' ', &sample->n[i]);
+		at = count(at, i + 1 < N_DISK_COUNTS ? ',' : ' ', &sample->n[i]);
 	if (!at || sample->to_ns < samples->last_ns)
 		return false;
 	sample->from_ns = samples->last_ns;

@@ -15,9 +15,24 @@
  * DISK_COUNTS, "PID DISK" and samples "MS:N,N,...": what QEMU itself counted for disk DISK of the
  * virtual machine PID from the sample before (the first: from NS) to MS ms after NS; the numbers
  * are those of enum disk_count.
+ *
+ * NET_COUNTS, "TYPE NAME" and samples as of DISK_COUNTS: what the client of a network file system
+ * of TYPE counted on HOST for NAME, all its processes together. "-" in place of a number: it does
+ * not count that.
  */
-#define SAMPLES_DIRTY "SCI::DIRTY_"
-#define SAMPLES_DISK_COUNTS "SCI::DISKCOUNTS_"
+/* X(ID, begin of the name, behind SCI::) */
+#define SAMPLES_KINDS(X)                                                                           \
+	X(DIRTY, "DIRTY_")                                                                         \
+	X(DISK_COUNTS, "DISKCOUNTS_")                                                              \
+	X(NET_COUNTS, "NETCOUNTS_")
+
+enum samples_kind {
+#define X(id, name) SAMPLES_##id,
+	SAMPLES_KINDS(X)
+#undef X
+		N_SAMPLES
+};
+
 #define SAMPLES_HOST " of "
 
 /* X(ID, key of QMP's query-blockstats) */
@@ -38,6 +53,8 @@ enum disk_count {
 		N_DISK_COUNTS
 };
 
+#define DISK_COUNT_UNKNOWN UINT64_MAX
+
 struct disk_count_sample {
 	uint64_t from_ns, to_ns;
 	uint64_t n[N_DISK_COUNTS]; /* meanwhile */
@@ -50,14 +67,18 @@ struct samples {
 	const char *host;
 };
 
-/* The begin of PROPERTY's name if it has samples, one of the two above; NULL. */
-const char *samples_kind(const struct eta_property *property);
+/* What PROPERTY has samples of; N_SAMPLES: it has none. */
+enum samples_kind samples_kind(const struct eta_property *property);
+/* The begin of the names of properties that have them. */
+const char *samples_name(enum samples_kind kind);
 /* What TEXT holds, which it points into. False: it is none. */
 bool samples_parse(const char *text, struct samples *samples);
 /* The next one; false behind the last one. */
 bool samples_dirty(struct samples *samples, uint64_t *time_ns, uint64_t *bytes);
 /* Behind samples_parse; false: there are none. Then the next one; false behind the last one. */
 bool samples_disk(struct samples *samples, uint32_t *pid, uint32_t *disk);
+/* The same for NET_COUNTS: NAME, SIZE bytes, gets "TYPE NAME". */
+bool samples_net(struct samples *samples, char *name, size_t size);
 bool samples_disk_counts(struct samples *samples, struct disk_count_sample *sample);
 
 #endif

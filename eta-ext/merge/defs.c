@@ -321,7 +321,7 @@ static int merge_properties(struct eta_trace *trace, const struct merge *merge)
 			    strcmp(defs->properties[p].name, "SCI::CLOCK") != 0 &&
 			    strcmp(defs->properties[p].name, ARCHIVE_CLOCK_ERROR) != 0 &&
 			    strcmp(defs->properties[p].name, ARCHIVE_UNMATCHED) != 0 &&
-			    !samples_kind(&defs->properties[p]) &&
+			    samples_kind(&defs->properties[p]) == N_SAMPLES &&
 			    !clock_reads_is(&defs->properties[p]))
 				rc = unite_property(trace, merge, defs->properties[p].name);
 		if (rc == 0)

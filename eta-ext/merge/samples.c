@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "eta-ext/format/samples.h"
 
@@ -35,19 +34,18 @@ static int take(struct eta_trace *trace, const struct merge_input *input, const 
 
 int merge_samples(struct eta_trace *trace, const struct merge *merge)
 {
-	unsigned n_dirty = 0, n_counts = 0;
+	unsigned numbers[N_SAMPLES] = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < merge->n_inputs; i++) {
 		const struct eta_defs *defs = &merge->inputs[i].trace->defs;
 
 		for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++) {
-			const char *kind = samples_kind(&defs->properties[p]);
+			enum samples_kind kind = samples_kind(&defs->properties[p]);
 
-			if (kind)
-				rc = take(trace, &merge->inputs[i], kind, defs->properties[p].value,
-					  strcmp(kind, SAMPLES_DIRTY) == 0 ? ++n_dirty
-									   : ++n_counts);
+			if (kind != N_SAMPLES)
+				rc = take(trace, &merge->inputs[i], samples_name(kind),
+					  defs->properties[p].value, ++numbers[kind]);
 		}
 	}
 	if (rc)

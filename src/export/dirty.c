@@ -42,9 +42,7 @@ static int by_time(const void *left, const void *right)
 
 static bool is_dirty(const struct eta_property *property)
 {
-	const char *kind = samples_kind(property);
-
-	return kind && strcmp(kind, SAMPLES_DIRTY) == 0;
+	return samples_kind(property) == SAMPLES_DIRTY;
 }
 
 static int gather(const struct export *e, struct looks *samples)

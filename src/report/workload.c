@@ -59,10 +59,28 @@ GETTER(to)
 GETTER(level)
 {
 	(void)context;
-	value_text(v, ROW->level == LEVEL_VIRTUAL_DISK
-			      ? "virtual disk"
-			      : eta_level_name((enum eta_level)ROW->level));
+	switch (ROW->level) {
+	case LEVEL_VIRTUAL_DISK:
+		value_text(v, "virtual disk");
+		return;
+	case LEVEL_NET_CLIENT:
+		value_text(v, "net client");
+		return;
+	default:
+		value_text(v, eta_level_name((enum eta_level)ROW->level));
+	}
 }
+
+#define X(name, mode)                                                                              \
+	GETTER(name)                                                                               \
+	{                                                                                          \
+		(void)context;                                                                     \
+		if (!ROW->no_bytes)                                                                \
+			value_whole(v, (int64_t)ROW->bytes[WORKLOAD_##mode]);                      \
+	}
+X(read, READ)
+X(written, WRITE)
+#undef X
 
 GETTER(name)
 {
@@ -180,8 +198,9 @@ static double seconds(const struct workload *w, const struct workload_row *r)
 
 GETTER(rate)
 {
-	value_ratio(v, (double)(ROW->bytes[WORKLOAD_READ] + ROW->bytes[WORKLOAD_WRITE]),
-		    seconds(WORKLOAD, ROW));
+	if (!ROW->no_bytes)
+		value_ratio(v, (double)(ROW->bytes[WORKLOAD_READ] + ROW->bytes[WORKLOAD_WRITE]),
+			    seconds(WORKLOAD, ROW));
 }
 
 GETTER(per_s)
@@ -191,7 +210,7 @@ GETTER(per_s)
 
 GETTER(depth)
 {
-	if (ROW->latency.n)
+	if (ROW->latency.n || ROW->busy_ns)
 		value_ratio(v, (double)ROW->busy_ns / 1e9, seconds(WORKLOAD, ROW));
 }
 
@@ -225,10 +244,8 @@ static const struct column columns[] = {
 	  FIELD(struct workload_row, n[WORKLOAD_READ]) },
 	{ "writes", "writes", UNIT_COUNT, 0, NULL, "write accesses",
 	  FIELD(struct workload_row, n[WORKLOAD_WRITE]) },
-	{ "read", "read", UNIT_BYTES, 1, NULL, "bytes read",
-	  FIELD(struct workload_row, bytes[WORKLOAD_READ]) },
-	{ "written", "written", UNIT_BYTES, 1, NULL, "bytes written",
-	  FIELD(struct workload_row, bytes[WORKLOAD_WRITE]) },
+	{ "read", "read", UNIT_BYTES, 1, get_read, "bytes read" },
+	{ "written", "written", UNIT_BYTES, 1, get_written, "bytes written" },
 	{ "size_p50", "size", UNIT_BYTES, 2, get_size_p50, "half are no larger" },
 	{ "sequential", "seq", UNIT_PERCENT, 3, get_sequential,
 	  "part that goes on where the one before ended (strict rule)" },

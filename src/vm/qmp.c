@@ -30,7 +30,7 @@ static bool is(const json_t *object, const char *key, const char *text)
 	return value && *text && strcmp(value, text) == 0;
 }
 
-static void take_disk(const json_t *one, struct qmp_disk *disk)
+static void take_disk(const json_t *one, struct counts *disk)
 {
 	static const char *const keys[] = {
 #define X(id, key) key,
@@ -48,8 +48,7 @@ static void take_disk(const json_t *one, struct qmp_disk *disk)
 }
 
 /* Drives have the id that -drive gave, nodes their name; those without one come in order. */
-static int take_answer(const json_t *list, const struct qemu_command *command,
-		       struct qmp_disk *disks)
+static int take_answer(const json_t *list, const struct qemu_command *command, struct counts *disks)
 {
 	const json_t *one;
 	size_t k;
@@ -73,7 +72,7 @@ static int take_answer(const json_t *list, const struct qemu_command *command,
 
 /* The messages in TEXT, the last of which may not be whole yet: -EAGAIN. */
 static int read_messages(const char *text, size_t bytes, const struct qemu_command *command,
-			 struct qmp_disk *disks, bool *greeted)
+			 struct counts *disks, bool *greeted)
 {
 	while (bytes) {
 		json_error_t error;
@@ -103,7 +102,7 @@ static int read_messages(const char *text, size_t bytes, const struct qemu_comma
 }
 
 int qmp_read_answer(const char *text, size_t bytes, const struct qemu_command *command,
-		    struct qmp_disk *disks)
+		    struct counts *disks)
 {
 	bool greeted = false;
 	int rc = read_messages(text, bytes, command, disks, &greeted);
@@ -172,7 +171,7 @@ static ssize_t receive(int fd, char *text, size_t bytes, int64_t until_ms)
 	return n > 0 ? n : errno == EINTR || errno == EAGAIN ? 0 : -errno;
 }
 
-static int talk(int fd, const struct qemu_command *command, int timeout_ms, struct qmp_disk *disks)
+static int talk(int fd, const struct qemu_command *command, int timeout_ms, struct counts *disks)
 {
 	const int64_t until_ms = now_ms() + timeout_ms;
 	size_t used = 0, room = 0;
@@ -207,7 +206,7 @@ static int talk(int fd, const struct qemu_command *command, int timeout_ms, stru
 }
 
 int qmp_ask(pid_t pid, int monitor, const struct qemu_command *command, int timeout_ms,
-	    struct qmp_disk *disks)
+	    struct counts *disks)
 {
 	int fd = connect_to(pid, monitor), rc;
 

@@ -3,18 +3,10 @@
 #ifndef SCI_VM_QMP_H
 #define SCI_VM_QMP_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "eta-ext/format/samples.h"
 #include "qemu-command.h"
-
-/* A disk's, since the machine began. */
-struct qmp_disk {
-	bool known;
-	uint64_t n[N_DISK_COUNTS];
-};
+#include "src/common/looks.h"
 
 /* A descriptor of the socket PATH of process PID's command line, for qmp_ask; -errno. */
 int qmp_open(pid_t pid, const char *path);
@@ -26,10 +18,10 @@ int qmp_open(pid_t pid, const char *path);
  * listens there, which was sent nothing; -EBADMSG: what came is no answer; -errno of the socket.
  */
 int qmp_ask(pid_t pid, int monitor, const struct qemu_command *command, int timeout_ms,
-	    struct qmp_disk *disks);
+	    struct counts *disks);
 
 /* What of TEXT, BYTES long, is an answer to query-blockstats. -EBADMSG: it is none. */
 int qmp_read_answer(const char *text, size_t bytes, const struct qemu_command *command,
-		    struct qmp_disk *disks);
+		    struct counts *disks);
 
 #endif

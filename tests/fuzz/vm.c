@@ -73,7 +73,7 @@ static void read_monitor(const uint8_t *data, size_t bytes)
 {
 	static struct qemu_disk known[] = { { .id = "d0" }, { .id = "" } };
 	const struct qemu_command command = { .name = "", .disks = known, .n_disks = 2 };
-	struct qmp_disk disks[2];
+	struct counts disks[2];
 
 	if (qmp_read_answer((const char *)data, bytes, &command, disks) == 0 && bytes < 20)
 		abort();

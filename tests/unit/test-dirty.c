@@ -63,7 +63,7 @@ static unsigned samples_of(uint64_t *first_ns, uint64_t *last_ns)
 	for (uint32_t p = 0; p < told->defs.n_properties; p++) {
 		struct samples samples;
 
-		assert_true(samples_kind(&told->defs.properties[p]));
+		assert_int_equal(samples_kind(&told->defs.properties[p]), SAMPLES_DIRTY);
 		assert_true(samples_parse(told->defs.properties[p].value, &samples));
 		assert_string_equal(samples.host, "a b");
 		while (samples_dirty(&samples, &time_ns, &bytes)) {
@@ -202,20 +202,20 @@ static void machines_are_merged(void **state)
 		in[i] = memory_trace_new(i ? "b" : "a");
 		memory_thread(in[i], 7, 11 + (uint32_t)i);
 		in[i]->defs.processes[0].host = i ? "there" : "here";
-		eta_defs_property(in[i], SAMPLES_DIRTY "1", values[i]);
+		eta_defs_property(in[i], "SCI::DIRTY_1", values[i]);
 		memory_enter(in[i], 0, 3000, "write");
 		memory_leave(in[i], 0, 3100, "write");
 	}
-	eta_defs_property(in[1], SAMPLES_DIRTY "2", values[2]);
+	eta_defs_property(in[1], "SCI::DIRTY_2", values[2]);
 	assert_int_equal(eta_merge_with(in, 2, &options, &merged), 0);
 	for (uint32_t p = 0; p < merged->defs.n_properties; p++) {
 		char name[32];
 
-		if (!samples_kind(&merged->defs.properties[p]))
+		if (samples_kind(&merged->defs.properties[p]) != SAMPLES_DIRTY)
 			continue;
 		assert_true(n < 2);
 		assert_string_equal(merged->defs.properties[p].value, wanted[n++]);
-		snprintf(name, sizeof(name), SAMPLES_DIRTY "%u", n);
+		snprintf(name, sizeof(name), "SCI::DIRTY_%u", n);
 		assert_string_equal(merged->defs.properties[p].name, name);
 	}
 	assert_int_equal(n, 2);

@@ -43,7 +43,7 @@ static void test_monitors(void **state)
 	assert_string_equal(command.monitors[1], "b.sock");
 }
 
-static int ask(const char *text, struct qmp_disk disks[2])
+static int ask(const char *text, struct counts disks[2])
 {
 	return qmp_read_answer(text, strlen(text), &command, disks);
 }
@@ -56,7 +56,7 @@ static void test_answers(void **state)
 			 "{\"rd_bytes\": 4096, \"wr_total_time_ns\": 7, \"idle_time_ns\": 5}}, "
 			 "{\"device\": \"d0\", \"stats\": "
 			 "{\"rd_operations\": 5, \"rd_bytes\": -1}}, {\"device\": \"cd\"}]}";
-	struct qmp_disk disks[2];
+	struct counts disks[2];
 
 	(void)state;
 	assert_int_equal(ask(answer, disks), 0);
@@ -86,7 +86,7 @@ static void test_nonsense(void **state)
 		"{\"id\": \"sci\", \"return\": [{\"stats\": {\"rd_bytes\": "
 		"18446744073709551616}}]}",
 	};
-	struct qmp_disk disks[2];
+	struct counts disks[2];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
@@ -132,13 +132,42 @@ static void test_samples(void **state)
 			     samples_disk_counts(&samples, &s));
 }
 
+/* What the client of a network file system counted, as a property of the trace. */
+static void test_net_samples(void **state)
+{
+	static const char *const damaged[] = {
+		"5 lustre of h",
+		"5 lustre a-OST0000 of h",
+		"5 lustre a-OST0000 1:1,2,3,4,5,6,7 of h",
+		"5 lustre a-OST0000 1:1,2,3,4,5,6,7,x of h",
+		"5 lustre a-OST0000 1:1,2,3,4,5,6,7,-1 of h",
+		"5 lustre a-long-name-of-this-server 1:1,2,3,4,5,6,7,8"
+		" of h"
+	};
+	struct disk_count_sample s;
+	struct samples samples;
+	char name[24];
+
+	(void)state;
+	assert_true(samples_parse("5 beegfs 1F-A 2:1,-,3,-,-,-,-,- of h", &samples));
+	assert_true(samples_net(&samples, name, sizeof(name)));
+	assert_string_equal(name, "beegfs 1F-A");
+	assert_true(samples_disk_counts(&samples, &s));
+	assert_int_equal(s.n[DISK_COUNT_WRITES], 3);
+	assert_true(s.n[DISK_COUNT_READ_BYTES] == DISK_COUNT_UNKNOWN);
+	assert_true(s.n[DISK_COUNT_FLUSH_NS] == DISK_COUNT_UNKNOWN);
+	for (size_t i = 0; i < sizeof(damaged) / sizeof(*damaged); i++)
+		assert_false(samples_parse(damaged[i], &samples) &&
+			     samples_net(&samples, name, sizeof(name)) &&
+			     samples_disk_counts(&samples, &s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_monitors),
-		cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_nonsense),
-		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_monitors),    cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_net_samples),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

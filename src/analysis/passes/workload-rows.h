@@ -34,9 +34,9 @@ struct rows {
 
 /* A is an access of GROUP in INTERVAL; accesses come in the order of their begins. */
 int rows_add(struct rows *rows, uint64_t interval, uint32_t group, const struct access *a);
-/* Appends, named, what QEMU's own counters say of its disks (level LEVEL_VIRTUAL_DISK). 0 or
- * -ENOMEM. */
-int rows_add_disks(struct rows *rows, struct workload *w);
+/* Appends, named, what QEMU counted for its disks, and network file systems for their servers
+ * (LEVEL_VIRTUAL_DISK, LEVEL_NET_CLIENT). 0 or -ENOMEM. */
+int rows_add_counted(struct rows *rows, struct workload *w);
 /* The rows stay, for the caller. */
 void rows_free_streams(struct rows *rows);
 /* The level of the rows that sum what whole operations moved. */

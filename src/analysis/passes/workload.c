@@ -399,7 +399,7 @@ static int finish(struct access_merge *m)
 		n++;
 	}
 	m->rows.n = n;
-	rc = rows_add_disks(&m->rows, w);
+	rc = rows_add_counted(&m->rows, w);
 	if (m->rows.n)
 		qsort(m->rows.list, m->rows.n, sizeof(*rows), for_output);
 out:

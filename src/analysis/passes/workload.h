@@ -49,14 +49,17 @@ struct workload_options {
 
 /* The level of what a hypervisor counted for the disks that it shows. */
 #define LEVEL_VIRTUAL_DISK (ETA_LEVEL_NONE + 1)
+/* Of what the client of a network file system counted for its servers, for all processes. */
+#define LEVEL_NET_CLIENT (ETA_LEVEL_NONE + 2)
 
 enum { WORKLOAD_READ, WORKLOAD_WRITE, N_WORKLOAD_MODES };
 
 struct workload_row {
 	uint64_t interval; /* its number */
 	uint32_t group;	   /* the engine's number of the group: not for output */
-	uint8_t level;	   /* enum eta_level; LEVEL_VIRTUAL_DISK */
+	uint8_t level;	   /* enum eta_level; LEVEL_VIRTUAL_DISK, LEVEL_NET_CLIENT */
 	uint64_t n[N_WORKLOAD_MODES], bytes[N_WORKLOAD_MODES];
+	bool no_bytes; /* they were not counted */
 	uint64_t failed;
 	uint64_t judged;	       /* whose offset is known */
 	uint64_t sequential, windowed; /* of these, by the strict and the windowed rule */
