@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- times by cell ---- */
 
@@ -28,13 +29,49 @@ void cells_take(struct packet *p, uint64_t cell_ns[N_CELLS])
 
 /* ---- tallies ---- */
 
-static void add_cells(struct packet *p, uint64_t sum[N_CELLS])
+/* Of a tally that nothing was contended of, the set of no cells. */
+static void put_contended(struct packet *p, const struct contended *c)
 {
-	uint64_t more[N_CELLS];
+	static const struct contended_cell nothing;
+	uint64_t cells = 0;
 
-	cells_take(p, more);
-	for (int c = 0; c < N_CELLS; c++)
-		sum[c] += more[c];
+	for (uint64_t left = c ? c->cells : 0; left;) {
+		enum cell at = cell_next(&left);
+		bool any = memcmp(contended_at(c, at), &nothing, sizeof(nothing)) != 0;
+
+		cells |= (uint64_t)any << at;
+	}
+	packet_put(p, cells);
+	while (cells) {
+		const struct contended_cell *in = contended_at(c, cell_next(&cells));
+
+		packet_put(p, in->ns);
+		packet_put(p, in->n);
+		for (int k = 0; k < N_REFERENCES; k++)
+			packet_put(p, in->left[k]);
+	}
+}
+
+/* *OUT is new: as small as it can be, for a process may have those of all. */
+static int take_contended(struct packet *p, struct contended **out)
+{
+	uint64_t cells = packet_take(p) & ALL_CELLS;
+	int n = __builtin_popcountll(cells);
+	struct contended *c;
+
+	*out = NULL;
+	if (!cells || p->rc)
+		return p->rc;
+	c = *out = contended_new(cells);
+	if (!c)
+		return -ENOMEM;
+	for (int i = 0; i < n; i++) {
+		c->cell[i].ns = packet_take(p);
+		c->cell[i].n = packet_take(p);
+		for (int k = 0; k < N_REFERENCES; k++)
+			c->cell[i].left[k] = packet_take(p);
+	}
+	return p->rc;
 }
 
 void tally_put(struct packet *p, const struct tally *t)
@@ -44,33 +81,17 @@ void tally_put(struct packet *p, const struct tally *t)
 	packet_put_wide(p, t->square);
 	packet_put(p, t->cells);
 	cells_put(p, t->cell_ns);
-	packet_put(p, t->contended != NULL);
-	if (!t->contended)
-		return;
-	cells_put(p, t->contended->ns);
-	cells_put(p, t->contended->n);
-	for (int k = 0; k < N_REFERENCES; k++)
-		cells_put(p, t->contended->left[k]);
+	put_contended(p, t->contended);
 }
 
 int tally_take(struct packet *p, struct tally *t)
 {
-	t->n += packet_take(p);
-	t->total_ns += packet_take(p);
-	t->square += packet_take_wide(p);
-	t->cells |= packet_take(p);
-	add_cells(p, t->cell_ns);
-	if (!packet_take(p))
-		return p->rc;
-	if (!t->contended)
-		t->contended = calloc(1, sizeof(*t->contended));
-	if (!t->contended)
-		return -ENOMEM;
-	add_cells(p, t->contended->ns);
-	add_cells(p, t->contended->n);
-	for (int k = 0; k < N_REFERENCES; k++)
-		add_cells(p, t->contended->left[k]);
-	return p->rc;
+	t->n = packet_take(p);
+	t->total_ns = packet_take(p);
+	t->square = packet_take_wide(p);
+	t->cells = packet_take(p);
+	cells_take(p, t->cell_ns);
+	return take_contended(p, &t->contended);
 }
 
 /* ---- classes ---- */

@@ -21,7 +21,7 @@ int class_take_solo(struct packet *p, struct class *c);
 
 /* T without the number of its class and its site. */
 void tally_put(struct packet *p, const struct tally *t);
-/* Adds it to T. 0 or -errno. */
+/* T, where nothing is yet, gets it. 0 or -errno. */
 int tally_take(struct packet *p, struct tally *t);
 
 #endif

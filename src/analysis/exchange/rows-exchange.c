@@ -345,9 +345,12 @@ static int take_tallies(struct packet *p, const struct engine *e, struct locatio
 	uint32_t n = packet_take_below(p, p->n / 8 + 1);
 	int rc = p->rc;
 
-	if (!ARRAY_FITS(r->tallies, n, r->room))
+	/* no larger than they are: rank 0 has those of all threads */
+	free(r->tallies);
+	r->tallies = calloc((size_t)n + 1, sizeof(*r->tallies));
+	if (!r->tallies)
 		return -ENOMEM;
-	memset(r->tallies, 0, n * sizeof(*r->tallies));
+	r->room = n;
 	for (; r->n_tallies < n && !rc; r->n_tallies++) {
 		struct tally *t = &r->tallies[r->n_tallies];
 

@@ -360,17 +360,6 @@ static void find_families(struct walker *w)
 	}
 }
 
-static uint64_t reaped_by(const struct engine *e, uint32_t location)
-{
-	const struct location_result *r = &e->locations[location];
-	uint64_t ns = 0;
-
-	for (uint32_t i = 0; i < r->n_tallies; i++)
-		if (e->regions.info[e->classes.list[r->tallies[i].class]->key.region].reaps)
-			ns += r->tallies[i].total_ns;
-	return ns;
-}
-
 /* Adds a track to what its thread has submitted. */
 static int add_track(struct walker *w, const struct thread_score *track)
 {
@@ -381,7 +370,7 @@ static int add_track(struct walker *w, const struct thread_score *track)
 		s = w->submitted[l] = calloc(1, sizeof(*s));
 		if (!s)
 			return -ENOMEM;
-		s->reaped_ns = reaped_by(w->e, l);
+		s->reaped_ns = w->e->locations[l].reaped_ns;
 	}
 	s->io_ns += track->io_ns;
 	for (int c = 0; c < N_CELLS; c++)

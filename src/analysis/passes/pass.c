@@ -428,11 +428,18 @@ static void sum_classes(struct engine *e)
 		}
 }
 
-static void location_result_free(struct location_result *r)
+void location_tallies_free(struct location_result *r)
 {
 	for (uint32_t t = 0; t < r->n_tallies; t++)
 		free(r->tallies[t].contended);
 	free(r->tallies);
+	r->tallies = NULL;
+	r->n_tallies = r->room = 0;
+}
+
+static void location_result_free(struct location_result *r)
+{
+	location_tallies_free(r);
 	blame_row_free(&r->blame);
 	sums_free(&r->worked_for);
 	free(r->bins);

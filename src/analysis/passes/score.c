@@ -182,13 +182,15 @@ static void score_class(const struct engine *e, const struct analysis *a, uint32
 static void sum_classes(const struct engine *e, struct class_score *classes)
 {
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
-		const struct location_result *r = &e->locations[l];
+		struct location_result *r = &e->locations[l];
 
 		for (uint32_t i = 0; i < r->n_tallies; i++) {
 			const struct tally *t = &r->tallies[i];
 			struct class_score *s = &classes[t->class];
 			struct slowdown lost = { 0 };
 
+			if (e->regions.info[e->classes.list[t->class]->key.region].reaps)
+				r->reaped_ns += t->total_ns;
 			slowdown_add_tally(&lost, t, &e->references[t->class]);
 			s->truncated += t->n;
 			s->total_ns += t->total_ns;
@@ -274,10 +276,16 @@ int engine_score(struct engine *e, struct analysis *a)
 			add_squares(a, &e->locations[a->threads[i].location]);
 	if (e->options.callsites)
 		rc = engine_callsites(e, a);
+	/* nothing is kept that no longer is needed: of many threads and files it is a lot */
+	for (uint32_t l = 0; l < n_locations; l++)
+		location_tallies_free(&e->locations[l]);
 	if (!rc && e->options.files)
 		rc = engine_files(e, a);
+	free(e->file_sums);
+	e->file_sums = NULL;
 	if (!rc && e->options.habits)
 		rc = engine_habits(e, a);
+	habits_free(&e->habits);
 	if (!rc && e->split)
 		rc = engine_worked_for(e);
 	if (!rc && e->split)

@@ -138,17 +138,17 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 	struct tally *t = l->tally;
 
 	if (!t->contended)
-		__atomic_store_n(&t->contended, calloc(1, sizeof(*t->contended)), __ATOMIC_RELAXED);
+		__atomic_store_n(&t->contended, contended_new(ALL_CELLS), __ATOMIC_RELAXED);
 	if (!t->contended)
 		return -ENOMEM;
 	while (cells) {
 		enum cell c = cell_next(&cells);
+		struct contended_cell *in = &t->contended->cell[c];
 
-		t->contended->ns[c] += ns[c];
+		in->ns += ns[c];
 		if (refs->time) {
 			for (int k = 0; k < N_REFERENCES; k++)
-				t->contended->left[k][c] +=
-					part_of_mean(refs, k, c, ns[c], l->op.ns[c]);
+				in->left[k] += part_of_mean(refs, k, c, ns[c], l->op.ns[c]);
 			loss->interference_ns[c] =
 				(int64_t)(ns[c] -
 					  part_of_mean(refs, BY_HEADLINE, c, ns[c], l->op.ns[c]));
@@ -156,12 +156,11 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 		}
 		loss->interference_ns[c] = loss->ns[c];
 		if (ns[c] == l->op.ns[c]) {
-			t->contended->n[c]++;
+			in->n++;
 			continue;
 		}
 		for (int k = 0; k < N_REFERENCES; k++)
-			t->contended->left[k][c] +=
-				left_of(refs->by[k]->cell_ns[c], l->op.ns[c] - ns[c]);
+			in->left[k] += left_of(refs->by[k]->cell_ns[c], l->op.ns[c] - ns[c]);
 		loss->interference_ns[c] =
 			(int64_t)(ns[c] -
 				  left_of(refs->by[BY_HEADLINE]->cell_ns[c], l->op.ns[c] - ns[c]));

@@ -126,8 +126,7 @@ static void prefetch_sums(const struct tally *t)
 
 	if (!contended)
 		return;
-	__builtin_prefetch(&contended->ns[0], 1);
-	__builtin_prefetch(&contended->n[0], 1);
+	__builtin_prefetch(&contended->cell[0], 1);
 }
 
 /* The set of cells in which its operation lost time. */

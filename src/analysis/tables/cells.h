@@ -81,7 +81,8 @@ enum cell {
 	CELL_INHERITED = N_CELLS, /* a region that is not I/O: time goes to what encloses it */
 	/* clang-format on */
 };
-_Static_assert(N_CELLS <= 64, "a set of cells is one uint64_t");
+_Static_assert(N_CELLS < 64, "a set of cells is one uint64_t");
+#define ALL_CELLS (((uint64_t)1 << N_CELLS) - 1)
 
 enum cell_group {
 	GROUP_NATURE,

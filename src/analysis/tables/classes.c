@@ -89,6 +89,23 @@ int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)
 	return 0;
 }
 
+struct contended *contended_new(uint64_t cells)
+{
+	int n = __builtin_popcountll(cells);
+	struct contended *c = calloc(1, sizeof(*c) + (size_t)n * sizeof(*c->cell));
+
+	if (c)
+		c->cells = cells;
+	return c;
+}
+
+const struct contended_cell *contended_at(const struct contended *c, enum cell cell)
+{
+	uint64_t before = ((uint64_t)1 << cell) - 1;
+
+	return c->cells >> cell & 1 ? &c->cell[__builtin_popcountll(c->cells & before)] : NULL;
+}
+
 void class_clear(struct class *class)
 {
 	for (int k = 0; class->waits && k < N_CELLS; k++)

@@ -79,12 +79,21 @@ enum { BY_HEADLINE, BY_LOW, BY_MIN, N_REFERENCES };
  * the operation is assumed to have progressed as the reference while alone: only the rest of the
  * reference's time is compared with the contended time.
  */
-struct contended {
-	uint64_t ns[N_CELLS];
-	uint64_t n[N_CELLS]; /* operations, all of whose time in the cell was contended */
-	uint64_t left[N_REFERENCES]
-		     [N_CELLS]; /* of the other operations: the rest of the references */
+struct contended_cell {
+	uint64_t ns;
+	uint64_t n;		     /* operations, all of whose time in the cell was contended */
+	uint64_t left[N_REFERENCES]; /* of the other operations: the rest of the references */
 };
+
+struct contended {
+	uint64_t cells; /* set of those that are here, in their order; the sweep has all */
+	struct contended_cell cell[];
+};
+
+/* Nothing, of the set CELLS; for free(). NULL: no memory. */
+struct contended *contended_new(uint64_t cells);
+/* What C has of cell CELL; NULL: nothing. */
+const struct contended_cell *contended_at(const struct contended *c, enum cell cell);
 
 /* Time of all operations of a class. */
 struct class_time {

@@ -29,6 +29,7 @@ struct location_result {
 	unsigned __int128 level_square[ETA_N_LEVELS]; /* with options.squares */
 	struct tally *tallies;
 	uint32_t n_tallies, room;
+	uint64_t reaped_ns;		       /* by engine_score: waited for the end of others */
 	struct spill_stream operations_stream; /* see records.h */
 	struct spill_stream bios_stream;
 	struct spill_stream solo_stream; /* a bit per operation: it overlapped no other thread's */

@@ -14,13 +14,12 @@ static int64_t lost_in(uint64_t cell_ns, uint64_t n, const struct reference *r, 
 /* K: which reference it is. */
 static int64_t contended_in(const struct tally *t, const struct reference *r, int k, int c)
 {
-	const struct contended *contended = t->contended;
+	const struct contended_cell *in;
 
 	if (cell_table[c].group == GROUP_NATURE)
 		return lost_in(t->cell_ns[c], t->n, r, c);
-	if (!contended)
-		return 0;
-	return lost_in(contended->ns[c], contended->n[c], r, c) - (int64_t)contended->left[k][c];
+	in = t->contended ? contended_at(t->contended, (enum cell)c) : NULL;
+	return in ? lost_in(in->ns, in->n, r, c) - (int64_t)in->left[k] : 0;
 }
 
 /* What limits set on it took. */
@@ -51,8 +50,9 @@ int64_t tally_alike(const struct tally *t, const struct reference *r)
 	cells &= t->cells | r->cells;
 	while (cells) {
 		enum cell c = cell_next(&cells);
+		const struct contended_cell *in = contended_at(t->contended, c);
 
-		sum += (int64_t)t->contended->ns[c] - contended_in(t, r, BY_HEADLINE, c);
+		sum += (in ? (int64_t)in->ns : 0) - contended_in(t, r, BY_HEADLINE, c);
 	}
 	return sum;
 }
