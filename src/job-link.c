@@ -112,14 +112,27 @@ static bool are_of_one_machine(const struct nodes *nodes)
 	return false;
 }
 
+/* The others may have a folder of this name each, on disks of their own. */
+static void say_alone(const char *folder)
+{
+	char path[PATH_MAX];
+
+	if (!realpath(folder, path))
+		return;
+	eta_note("%s: no other node of the job has recorded here: if each has a folder of its own, "
+		 "rsync -a NODE:%s/ %s/ brings that of NODE",
+		 folder, path, path);
+}
+
 void job_link(const struct job *job, const struct record_options *options, const char *folder)
 {
 	struct nodes nodes = { .job = job };
 	char archive[PATH_MAX];
-	bool complete;
+	bool ready = find_nodes(&nodes, folder), complete;
 
-	if (find_nodes(&nodes, folder) && nodes.n > 1 && nodes.n_ranks == job->size &&
-	    !are_of_one_machine(&nodes) &&
+	if (ready && nodes.n == 1 && nodes.seen[0] && !options->quiet)
+		say_alone(folder);
+	if (ready && nodes.n > 1 && nodes.n_ranks == job->size && !are_of_one_machine(&nodes) &&
 	    snprintf(archive, sizeof(archive), "%s/" ARCHIVE, folder) < (int)sizeof(archive)) {
 		struct merging merging = {
 			.inputs = nodes.archives,

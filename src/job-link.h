@@ -8,7 +8,8 @@
 /*
  * Links the archives of all nodes as FOLDER/unified.otf2, if all ranks are in them: who comes
  * before the last node does nothing. Nothing either where another job has left its recordings, too,
- * or where nodes are parts of one machine, whose threads and disks both have.
+ * or where nodes are parts of one machine, whose threads and disks both have. Where no other node
+ * is there, the one with rank 0 says how to bring them together.
  */
 void job_link(const struct job *job, const struct record_options *options, const char *folder);
 

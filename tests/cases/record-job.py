@@ -79,6 +79,12 @@ csv = subprocess.run(["sci-analyze", "--csv", "--by=rank", path("machines")], ch
                      stdout=subprocess.PIPE).stdout
 assert len(csv.splitlines()) == 1 + 4, csv
 
+# a folder that the other node does not see
+alone = subprocess.run([RECORD, "--no-kernel", "-o", path("alone"), "--", "true"], cwd=scratch, text=True, capture_output=True,
+                       timeout=120, env=dict(os.environ, OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="2",
+                                             OMPI_COMM_WORLD_LOCAL_SIZE="1", PMIX_NAMESPACE="apart"))
+assert alone.returncode == 0 and alone.stderr.count(f"rsync -a NODE:{path('alone')}/ {path('alone')}/") == 1, alone.stderr
+
 # the first rank's recorder is killed: its program is recorded on, and so is the other rank
 def start(rank, *command):
     env = dict(os.environ, OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_LOCAL_SIZE="2",
