@@ -86,6 +86,13 @@ int engine_exchange_keys(struct engine *e, int rc)
 
 /* ---- their operations ---- */
 
+/* What an entry says beside its begin and its length. */
+enum {
+	ENTRY_AGAIN = 1, /* of the same thread and file as the one before */
+	ENTRY_GAP = 2,
+	ENTRY_IDLE = 4, /* not all the time */
+};
+
 /* Those of one thread on one file follow each other: they take few bytes. */
 static int put_entries(void *arg, struct packet *p)
 {
@@ -97,16 +104,20 @@ static int put_entries(void *arg, struct packet *p)
 		const struct company_entry *e = &c->entries[i];
 		bool again = before && before->key == e->key && before->location == e->location;
 		uint64_t since_ns = again ? before->run.end_ns : 0;
+		uint64_t idle_ns = e->run.end_ns - e->run.begin_ns - e->run.busy_ns;
 
-		packet_put(p, again);
+		packet_put(p, (again ? ENTRY_AGAIN : 0) | (e->run.gap_ns ? ENTRY_GAP : 0) |
+				      (idle_ns ? ENTRY_IDLE : 0));
 		if (!again) {
 			packet_put(p, e->key);
 			packet_put(p, e->location);
 		}
 		packet_put(p, e->run.begin_ns - since_ns);
 		packet_put(p, e->run.end_ns - e->run.begin_ns);
-		packet_put(p, e->run.gap_ns);
-		packet_put_signed(p, (int64_t)(e->run.end_ns - e->run.begin_ns - e->run.busy_ns));
+		if (e->run.gap_ns)
+			packet_put(p, e->run.gap_ns);
+		if (idle_ns)
+			packet_put_signed(p, (int64_t)idle_ns);
 		before = e;
 	}
 	return p->rc;
@@ -116,9 +127,9 @@ static int put_entries(void *arg, struct packet *p)
 static void take_entry(struct packet *p, const struct engine *e, const struct company_entry *before,
 		       struct company_entry *entry)
 {
-	uint64_t since_ns = 0;
+	uint64_t since_ns = 0, says = packet_take(p);
 
-	if (packet_take(p) && before) {
+	if (says & ENTRY_AGAIN && before) {
 		entry->key = before->key;
 		entry->location = before->location;
 		since_ns = before->run.end_ns;
@@ -128,17 +139,18 @@ static void take_entry(struct packet *p, const struct engine *e, const struct co
 	}
 	entry->run.begin_ns = since_ns + packet_take(p);
 	entry->run.end_ns = entry->run.begin_ns + packet_take(p);
-	entry->run.gap_ns = packet_take(p);
+	entry->run.gap_ns = says & ENTRY_GAP ? packet_take(p) : 0;
 	entry->run.busy_ns = entry->run.end_ns - entry->run.begin_ns;
-	entry->run.busy_ns -= (uint64_t)packet_take_signed(p);
+	if (says & ENTRY_IDLE)
+		entry->run.busy_ns -= (uint64_t)packet_take_signed(p);
 }
 
 static int add_entries(void *arg, struct packet *p)
 {
 	struct engine *e = arg;
 	struct company *c = &e->company;
-	/* each takes five bytes at least */
-	size_t n = packet_take_below(p, p->n / 5 + 1), first = c->n_entries;
+	/* each takes three bytes at least */
+	size_t n = packet_take_below(p, p->n / 3 + 1), first = c->n_entries;
 
 	if (!ARRAY_FITS(c->entries, first + n, c->entries_room))
 		return -ENOMEM;

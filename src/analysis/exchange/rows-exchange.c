@@ -347,7 +347,7 @@ static int take_tallies(struct packet *p, const struct engine *e, struct locatio
 
 	/* no larger than they are: rank 0 has those of all threads */
 	free(r->tallies);
-	r->tallies = calloc((size_t)n + 1, sizeof(*r->tallies));
+	r->tallies = calloc(n ? n : 1, sizeof(*r->tallies));
 	if (!r->tallies)
 		return -ENOMEM;
 	r->room = n;
