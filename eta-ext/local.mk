@@ -83,7 +83,7 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/merge/clocks.c \
 	eta-ext/merge/guests.c \
 	eta-ext/merge/homes.c \
-	eta-ext/merge/hosts-told.c eta-ext/merge/hosts-told.h \
+	eta-ext/merge/host-vms.c eta-ext/merge/host-vms.h \
 	eta-ext/merge/defs.c \
 	eta-ext/merge/samples.c \
 	eta-ext/merge/match.c \

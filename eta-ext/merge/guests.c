@@ -12,7 +12,7 @@
 
 #include "eta-ext/base/array.h"
 #include "eta-ext/format/clock-reads.h"
-#include "hosts-told.h"
+#include "host-vms.h"
 #include "match-requests.h"
 #include "request-streams.h"
 #include "services.h"
@@ -39,7 +39,7 @@ struct device {
 struct guests {
 	struct merge *merge;
 	const struct eta_merge_options *options;
-	struct hosts_told told;
+	struct host_vms hosts;
 	bool *not_found; /* inputs whose requests are in no virtual machine */
 	/* of the guest that is looked at */
 	uint32_t input;
@@ -141,7 +141,7 @@ static struct request_image image_of(const struct disk *disk)
 static int vote_of(struct guests *g, struct device *device, const struct disk *disk,
 		   struct request_vote *vote)
 {
-	const struct vm *vm = &g->told.vms[disk->vm];
+	const struct vm *vm = &g->hosts.vms[disk->vm];
 	const struct request_image image = image_of(disk);
 	struct request_stream *stream;
 	int rc = request_stream_file(&g->merge->requests, g->merge->inputs[vm->input].trace, &image,
@@ -169,14 +169,14 @@ static int try_vm(struct guests *g, uint32_t vm, uint64_t *votes)
 
 		device->tried = NULL;
 		device->tried_vote = (struct request_vote){ 0 };
-		for (size_t i = 0; rc == 0 && device->sample.n && i < g->told.n_disks; i++) {
+		for (size_t i = 0; rc == 0 && device->sample.n && i < g->hosts.n_disks; i++) {
 			struct request_vote vote = { 0 };
 
-			if (g->told.disks[i].vm == vm && g->told.disks[i].is_comparable)
-				rc = vote_of(g, device, &g->told.disks[i], &vote);
+			if (g->hosts.disks[i].vm == vm && g->hosts.disks[i].is_comparable)
+				rc = vote_of(g, device, &g->hosts.disks[i], &vote);
 			if (vote.votes > device->tried_vote.votes) {
 				device->tried_vote = vote;
-				device->tried = &g->told.disks[i];
+				device->tried = &g->hosts.disks[i];
 			}
 		}
 		*votes += device->tried_vote.votes;
@@ -201,7 +201,7 @@ static bool may_run(const struct guests *g, const struct vm *vm)
 	       (!host->clock_is_given || host->host_input != ETA_NONE);
 }
 
-/* The machine that the guest is, g->told.n_vms: none. -EINVAL where it may be two, reported. */
+/* The machine that the guest is, g->hosts.n_vms: none. -EINVAL where it may be two, reported. */
 static int find_vm(struct guests *g, uint32_t *found)
 {
 	uint32_t wanted = g->options && g->options->guests ? g->options->guests[g->input] : 0;
@@ -209,9 +209,9 @@ static int find_vm(struct guests *g, uint32_t *found)
 	uint32_t other = 0;
 	int rc = 0;
 
-	*found = (uint32_t)g->told.n_vms;
-	for (uint32_t v = 0; rc == 0 && v < g->told.n_vms; v++) {
-		const struct vm *vm = &g->told.vms[v];
+	*found = (uint32_t)g->hosts.n_vms;
+	for (uint32_t v = 0; rc == 0 && v < g->hosts.n_vms; v++) {
+		const struct vm *vm = &g->hosts.vms[v];
 
 		if (!may_run(g, vm) || (wanted && vm->pid != wanted))
 			continue;
@@ -230,9 +230,9 @@ static int find_vm(struct guests *g, uint32_t *found)
 	if (rc == 0 && 2 * second > most) {
 		eta_error("%s: may be virtual machine %s (pid %" PRIu32 ") or %s (pid %" PRIu32
 			  "): --guest=%" PRIu32 ":PID says which",
-			  g->merge->inputs[g->input].trace->path, g->told.vms[*found].name,
-			  g->told.vms[*found].pid, g->told.vms[other].name, g->told.vms[other].pid,
-			  g->input + 1);
+			  g->merge->inputs[g->input].trace->path, g->hosts.vms[*found].name,
+			  g->hosts.vms[*found].pid, g->hosts.vms[other].name,
+			  g->hosts.vms[other].pid, g->input + 1);
 		return -EINVAL;
 	}
 	return rc;
@@ -243,7 +243,7 @@ static int find_vm(struct guests *g, uint32_t *found)
 static int match_device(struct guests *g, const struct device *device, struct eta_sync *sync,
 			struct requests_found *found)
 {
-	const struct vm *vm = &g->told.vms[device->disk->vm];
+	const struct vm *vm = &g->hosts.vms[device->disk->vm];
 	const struct request_image image = image_of(device->disk);
 	struct request_stream *guest = NULL, *host = NULL;
 	int rc = request_stream_device(&g->merge->requests, g->merge->inputs[g->input].trace,
@@ -282,7 +282,7 @@ static void set_clock(struct guests *g, uint32_t vm, const struct eta_sync_resul
 		if (input->clock_is_given || !merge_same_home(g->merge, g->input, i))
 			continue;
 		input->clock = result->map;
-		input->host_input = g->told.vms[vm].input;
+		input->host_input = g->hosts.vms[vm].input;
 		input->clock_is_given = true;
 	}
 }
@@ -291,9 +291,9 @@ static void set_clock(struct guests *g, uint32_t vm, const struct eta_sync_resul
 static int assign_devices(struct guests *g, uint32_t vm)
 {
 	struct service_pair pair = { .guest = g->input,
-				     .host = g->told.vms[vm].input,
-				     .image.pid = g->told.vms[vm].pid,
-				     .name = g->told.vms[vm].name };
+				     .host = g->hosts.vms[vm].input,
+				     .image.pid = g->hosts.vms[vm].pid,
+				     .name = g->hosts.vms[vm].name };
 	int rc = services_begin(g->merge, &pair);
 
 	for (size_t d = 0; rc == 0 && d < g->n_devices; d++) {
@@ -313,7 +313,7 @@ static int assign_devices(struct guests *g, uint32_t vm)
 static int64_t apart_s(const struct guests *g, uint32_t vm, const struct eta_clock_map *map)
 {
 	const struct merge_input *guest = &g->merge->inputs[g->input];
-	const struct merge_input *host = &g->merge->inputs[g->told.vms[vm].input];
+	const struct merge_input *host = &g->merge->inputs[g->hosts.vms[vm].input];
 	uint64_t at = (uint64_t)map->from_ns;
 	int64_t guest_ns, host_ns;
 
@@ -337,8 +337,8 @@ static bool is_another_run(const struct guests *g, uint32_t vm, const struct eta
 		 "), but by the wall clocks %" PRId64
 		 " s apart: taken for another run, and not linked "
 		 "(--guest=%" PRIu32 ":%" PRIu32 " links them)",
-		 g->merge->inputs[g->input].trace->path, g->told.vms[vm].name, g->told.vms[vm].pid,
-		 apart, g->input + 1, g->told.vms[vm].pid);
+		 g->merge->inputs[g->input].trace->path, g->hosts.vms[vm].name,
+		 g->hosts.vms[vm].pid, apart, g->input + 1, g->hosts.vms[vm].pid);
 	return true;
 }
 
@@ -358,7 +358,7 @@ static int find_clock(struct guests *g, uint32_t vm)
 		if (!device->disk)
 			continue;
 		rc = match_device(g, device, sync, &found);
-		image = json_string_value(json_object_get(device->disk->told, "image"));
+		image = json_string_value(json_object_get(device->disk->json, "image"));
 		append(disks, sizeof(disks), ", %s is %s", device->name, image ? image : "?");
 	}
 	if (rc)
@@ -366,7 +366,7 @@ static int find_clock(struct guests *g, uint32_t vm)
 	if (eta_sync_result(sync, &result) || result.pairs < PAIRS_MIN) {
 		eta_warn("%s: virtual machine %s (pid %" PRIu32 ")%s; %" PRIu64 " of %" PRIu64
 			 " requests found, too few that agree: its clock is not known by them",
-			 path, g->told.vms[vm].name, g->told.vms[vm].pid, disks, found.found,
+			 path, g->hosts.vms[vm].name, g->hosts.vms[vm].pid, disks, found.found,
 			 found.requests);
 		goto out;
 	}
@@ -378,7 +378,7 @@ static int find_clock(struct guests *g, uint32_t vm)
 		goto out;
 	eta_note("%s: virtual machine %s (pid %" PRIu32 ")%s; %" PRIu64 " of %" PRIu64
 		 " requests found, %" PRIu64 " pairs wrong, clock +-%" PRIu64 " ns",
-		 path, g->told.vms[vm].name, g->told.vms[vm].pid, disks, found.found,
+		 path, g->hosts.vms[vm].name, g->hosts.vms[vm].pid, disks, found.found,
 		 found.requests, found.dropped + result.bad, result.map.error_ns);
 out:
 	eta_sync_free(sync);
@@ -388,26 +388,26 @@ out:
 static int find_guest(struct guests *g)
 {
 	const char *path = g->merge->inputs[g->input].trace->path;
-	uint32_t vm = (uint32_t)g->told.n_vms;
+	uint32_t vm = (uint32_t)g->hosts.n_vms;
 	bool hosts = false;
 	int rc;
 
-	for (size_t v = 0; v < g->told.n_vms; v++)
-		hosts |= may_run(g, &g->told.vms[v]);
+	for (size_t v = 0; v < g->hosts.n_vms; v++)
+		hosts |= may_run(g, &g->hosts.vms[v]);
 	if (!hosts)
 		return 0;
 	rc = load_devices(g);
 	if (rc == 0 && g->has_requests)
 		rc = find_vm(g, &vm);
-	if (rc == 0 && vm < g->told.n_vms && g->told.vms[vm].icount) {
+	if (rc == 0 && vm < g->hosts.n_vms && g->hosts.vms[vm].icount) {
 		eta_error("%s: virtual machine %s (pid %" PRIu32 ") runs with -icount: its clock "
 			  "counts instructions, and there is no conversion of it (--clock=%" PRIu32
 			  ":NS merges it all the same)",
-			  path, g->told.vms[vm].name, g->told.vms[vm].pid, g->input + 1);
+			  path, g->hosts.vms[vm].name, g->hosts.vms[vm].pid, g->input + 1);
 		rc = -EINVAL;
 	}
-	g->not_found[g->input] = g->has_requests && vm == g->told.n_vms;
-	if (rc == 0 && vm < g->told.n_vms)
+	g->not_found[g->input] = g->has_requests && vm == g->hosts.n_vms;
+	if (rc == 0 && vm < g->hosts.n_vms)
 		rc = find_clock(g, vm);
 	free_devices(g);
 	return rc;
@@ -432,9 +432,9 @@ static void say_not_found(struct guests *g)
 	for (g->input = 0; g->input < g->merge->n_inputs; g->input++) {
 		bool expected = false;
 
-		for (size_t v = 0; g->not_found[g->input] && v < g->told.n_vms; v++)
-			expected |= may_run(g, &g->told.vms[v]) &&
-				    !is_below(g->merge, g->told.vms[v].input, g->input);
+		for (size_t v = 0; g->not_found[g->input] && v < g->hosts.n_vms; v++)
+			expected |= may_run(g, &g->hosts.vms[v]) &&
+				    !is_below(g->merge, g->hosts.vms[v].input, g->input);
 		if (expected)
 			eta_warn("%s: is of another machine, and its requests are not found in "
 				 "what the virtual machines did: its clock is not known by them",
@@ -456,8 +456,8 @@ int merge_guests(struct merge *merge, const struct eta_merge_options *options)
 		merge->inputs[i].host_input = ETA_NONE;
 		merge->inputs[i].clock_is_given = options && options->clocks && options->clocks[i];
 	}
-	rc = hosts_told_read(merge, &g.told);
-	for (uint32_t i = 0; rc == 0 && g.told.n_vms && i < merge->n_inputs; i++) {
+	rc = host_vms_read(merge, &g.hosts);
+	for (uint32_t i = 0; rc == 0 && g.hosts.n_vms && i < merge->n_inputs; i++) {
 		if (merge->inputs[i].clock_is_given || !merge_home(merge, i))
 			continue;
 		g.input = i;
@@ -466,6 +466,6 @@ int merge_guests(struct merge *merge, const struct eta_merge_options *options)
 	if (rc == 0)
 		say_not_found(&g);
 	free(g.not_found);
-	hosts_told_free(&g.told);
+	host_vms_free(&g.hosts);
 	return rc;
 }

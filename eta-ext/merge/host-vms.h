@@ -1,7 +1,7 @@
-/* What the hosts among the inputs of a merge tell of their virtual machines. */
+/* The virtual machines of the hosts in a merge, as the recordings describe them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef ETA_HOSTS_TOLD_H
-#define ETA_HOSTS_TOLD_H
+#ifndef ETA_HOST_VMS_H
+#define ETA_HOST_VMS_H
 
 #include <jansson.h>
 
@@ -15,7 +15,7 @@ struct disk {
 	struct request_image image;
 	struct disk_map map; /* by places in the image; of one with a format of its own */
 	bool is_comparable;  /* its offsets are the guest's, or the map has those */
-	json_t *told;	     /* the property */
+	json_t *json;	     /* the property */
 };
 
 struct vm {
@@ -24,15 +24,15 @@ struct vm {
 	char name[64];
 };
 
-struct hosts_told {
+struct host_vms {
 	struct vm *vms;
 	size_t n_vms, vms_room;
 	struct disk *disks;
 	size_t n_disks, disks_room;
 };
 
-/* TOLD: zeroed; hosts_told_free() in any case. 0 or -ENOMEM. */
-int hosts_told_read(const struct merge *merge, struct hosts_told *told);
-void hosts_told_free(struct hosts_told *told);
+/* HOSTS: zeroed; host_vms_free() in any case. 0 or -ENOMEM. */
+int host_vms_read(const struct merge *merge, struct host_vms *hosts);
+void host_vms_free(struct host_vms *hosts);
 
 #endif

@@ -1,6 +1,6 @@
-/* What the hosts among the inputs of a merge tell of their virtual machines. */
+/* The virtual machines of the hosts in a merge, as the recordings describe them. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "hosts-told.h"
+#include "host-vms.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@ static bool number(const json_t *object, const char *key, uint64_t *value)
 /* Offsets in the image are those of the disk. */
 static bool is_raw(const struct disk *disk)
 {
-	const char *format = json_string_value(json_object_get(disk->told, "format"));
+	const char *format = json_string_value(json_object_get(disk->json, "format"));
 
 	return format && strcmp(format, "raw") == 0;
 }
@@ -43,37 +43,38 @@ static int read_map(const struct eta_trace *trace, const struct vm *vm, struct d
 }
 
 /* The name of an image that is known by that alone, as in logs; NULL. */
-static const char *path_of(const json_t *told)
+static const char *path_of(const json_t *disk)
 {
-	const char *by = json_string_value(json_object_get(told, "known_by"));
+	const char *by = json_string_value(json_object_get(disk, "known_by"));
 
-	return by && strcmp(by, "path") == 0 ? json_string_value(json_object_get(told, "image"))
+	return by && strcmp(by, "path") == 0 ? json_string_value(json_object_get(disk, "image"))
 					     : NULL;
 }
 
 /* Those of the last machine. */
-static int add_disks(struct hosts_told *told, const struct eta_trace *trace)
+static int add_disks(struct host_vms *hosts, const struct eta_trace *trace)
 {
-	const struct vm *vm = &told->vms[told->n_vms - 1];
+	const struct vm *vm = &hosts->vms[hosts->n_vms - 1];
 	char prefix[64];
 	int rc = 0,
 	    n = snprintf(prefix, sizeof(prefix), MERGE_VM_PREFIX "%" PRIu32 "_DISK_", vm->pid);
 
 	for (uint32_t p = 0; rc == 0 && p < trace->defs.n_properties; p++) {
 		const struct eta_property *property = &trace->defs.properties[p];
-		struct disk disk = { .vm = (uint32_t)told->n_vms - 1, .image = { .pid = vm->pid } };
+		struct disk disk = { .vm = (uint32_t)hosts->n_vms - 1,
+				     .image = { .pid = vm->pid } };
 		uint64_t dev;
 
 		if (property->process != ETA_NONE ||
 		    strncmp(property->name, prefix, (size_t)n) != 0)
 			continue;
-		disk.told = json_loads(property->value, 0, NULL);
+		disk.json = json_loads(property->value, 0, NULL);
 		dev = 0;
-		disk.image.path = path_of(disk.told);
-		if ((!disk.image.path && (!number(disk.told, "inode", &disk.image.inode) ||
-					  !number(disk.told, "dev", &dev))) ||
-		    !ARRAY_FITS(told->disks, told->n_disks + 1, told->disks_room)) {
-			json_decref(disk.told);
+		disk.image.path = path_of(disk.json);
+		if ((!disk.image.path && (!number(disk.json, "inode", &disk.image.inode) ||
+					  !number(disk.json, "dev", &dev))) ||
+		    !ARRAY_FITS(hosts->disks, hosts->n_disks + 1, hosts->disks_room)) {
+			json_decref(disk.json);
 			continue;
 		}
 		disk.image.dev = (uint32_t)dev;
@@ -81,12 +82,12 @@ static int add_disks(struct hosts_told *told, const struct eta_trace *trace)
 		if (disk.image.path)
 			disk.image.inode = disk.number + 1;
 		rc = read_map(trace, vm, &disk);
-		told->disks[told->n_disks++] = disk;
+		hosts->disks[hosts->n_disks++] = disk;
 	}
 	return rc;
 }
 
-static int add_vms(struct hosts_told *told, const struct eta_trace *trace, uint32_t input)
+static int add_vms(struct host_vms *hosts, const struct eta_trace *trace, uint32_t input)
 {
 	const struct eta_defs *defs = &trace->defs;
 	int rc = 0;
@@ -102,29 +103,29 @@ static int add_vms(struct hosts_told *told, const struct eta_trace *trace, uint3
 		vm.icount = json_is_true(json_object_get(machine, "icount"));
 		snprintf(vm.name, sizeof(vm.name), "%s", name && *name ? name : "without a name");
 		json_decref(machine);
-		if (!ARRAY_FITS(told->vms, told->n_vms + 1, told->vms_room))
+		if (!ARRAY_FITS(hosts->vms, hosts->n_vms + 1, hosts->vms_room))
 			return -ENOMEM;
-		told->vms[told->n_vms++] = vm;
-		rc = add_disks(told, trace);
+		hosts->vms[hosts->n_vms++] = vm;
+		rc = add_disks(hosts, trace);
 	}
 	return rc;
 }
 
-int hosts_told_read(const struct merge *merge, struct hosts_told *told)
+int host_vms_read(const struct merge *merge, struct host_vms *hosts)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < merge->n_inputs; i++)
-		rc = add_vms(told, merge->inputs[i].trace, i);
+		rc = add_vms(hosts, merge->inputs[i].trace, i);
 	return rc;
 }
 
-void hosts_told_free(struct hosts_told *told)
+void host_vms_free(struct host_vms *hosts)
 {
-	for (size_t i = 0; i < told->n_disks; i++) {
-		json_decref(told->disks[i].told);
-		disk_map_free(&told->disks[i].map);
+	for (size_t i = 0; i < hosts->n_disks; i++) {
+		json_decref(hosts->disks[i].json);
+		disk_map_free(&hosts->disks[i].map);
 	}
-	free(told->disks);
-	free(told->vms);
+	free(hosts->disks);
+	free(hosts->vms);
 }
