@@ -276,11 +276,11 @@ static int by_location_and_begin(const void *left, const void *right, void *arg)
 /* Puts the calls from number FIRST on in order of location and begin. */
 static int sort_calls(struct services *s, size_t first)
 {
-	size_t n = s->n_calls - first, calls_room = 0, order_room = 0, place_room = 0;
-	struct service_call *calls = NULL;
-	uint32_t *order = NULL, *place = NULL;
-	bool fits = PAGED_FITS(calls, n + 1, calls_room) && PAGED_FITS(order, n + 1, order_room) &&
-		    PAGED_FITS(place, n + 1, place_room);
+	size_t n = s->n_calls - first;
+	struct service_call *calls = paged_grow(NULL, 0, n + 1, sizeof(*calls), SIZE_MAX).at;
+	uint32_t *order = paged_grow(NULL, 0, n + 1, sizeof(*order), SIZE_MAX).at;
+	uint32_t *place = paged_grow(NULL, 0, n + 1, sizeof(*place), SIZE_MAX).at;
+	bool fits = calls && order && place;
 
 	if (fits) {
 		for (uint32_t i = 0; i < n; i++)
@@ -421,10 +421,9 @@ static int requests_by_thread(const void *left, const void *right, void *arg)
 static uint32_t *sorted(struct services *s, size_t n,
 			int (*order)(const void *, const void *, void *))
 {
-	uint32_t *list = NULL;
-	size_t room = 0;
+	uint32_t *list = paged_grow(NULL, 0, n + 1, sizeof(*list), SIZE_MAX).at;
 
-	if (!PAGED_FITS(list, n + 1, room))
+	if (!list)
 		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		list[i] = i;
