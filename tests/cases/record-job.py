@@ -10,7 +10,7 @@ from kernel import need, need_bpf, path, scratch, skip
 
 if os.environ.get("SCI_SANITIZED"):
     skip("the tracer is not preloaded in a sanitized build")
-need("mpirun", "unshare", "hostname", "dd")
+need("mpirun", "unshare", "hostname", "dd", "fio")
 need_bpf()
 if os.getuid() != 0 or subprocess.run(["unshare", "-u", "true"], capture_output=True).returncode:
     skip("hosts of other names cannot be made here")
@@ -32,6 +32,8 @@ BLOCK, BLOCKS = 4096, 64
 # each rank writes a new file of its own, and not through the page cache
 WRITE = f'dd if=/dev/zero of="$0.$OMPI_COMM_WORLD_RANK" bs={BLOCK} count={BLOCKS} oflag=direct 2>dd.err || ' \
         'cat dd.err'
+FIO = 'exec fio --output=/dev/null --name=rank --filename="$0.$OMPI_COMM_WORLD_RANK" --rw=write --ioengine=psync ' \
+      f'--direct=1 --bs={BLOCK} --size={BLOCK * BLOCKS}'
 
 
 def mpirun(ranks, *command, status=0):
@@ -44,8 +46,9 @@ def mpirun(ranks, *command, status=0):
 def written(archive):
     """Per thread that wrote the file: its writes in the library, and how often it wrote to each place of the device."""
     found = unified.read(archive)
-    return [(thread["calls"]["write"], sorted(thread["written"].values()))
-            for thread in found["threads"].values() if thread["calls"].get("write", 0) >= BLOCKS]
+    return [(thread["calls"][call], sorted(thread["written"].values()))
+            for thread in found["threads"].values() for call in ("write", "pwrite", "pwrite64")
+            if thread["calls"].get(call, 0) >= BLOCKS]
 
 
 # two nodes with two ranks each
@@ -70,7 +73,7 @@ BOOT = 'boot=$0.$OMPI_COMM_WORLD_RANK; echo "made-up-$((OMPI_COMM_WORLD_RANK / 2
 MACHINES = ["unshare", "-mu", "sh", "-c", BOOT, path("machine"), "node"]
 for again in [], ["--force"]:
     said = mpirun(4, *MACHINES, RECORD, *again, "-o", path("machines"), "--", "sh", "-c", WRITE, path("file"))
-    assert sorted(os.listdir(path("machines"))) == ["node0", "node1", "unified", "unified.def", "unified.otf2"], said
+    assert sorted(os.listdir(path("machines"))) == ["node0", "node1", "unified", "unified.def", "unified.otf2"], (os.listdir(path("alike")), said)
     assert said.count("machines/unified.otf2: the archives of all 2 nodes as one") >= 1, said
     assert written(path("machines/unified.otf2")) == [(BLOCKS, [1] * BLOCKS)] * 4, said
     assert all(os.path.islink(path(f"machines/unified/{name}")) for name in os.listdir(path("machines/unified"))
@@ -78,6 +81,10 @@ for again in [], ["--force"]:
 csv = subprocess.run(["sci-analyze", "--csv", "--by=rank", path("machines")], check=True, text=True,
                      stdout=subprocess.PIPE).stdout
 assert len(csv.splitlines()) == 1 + 4, csv
+
+# each rank is fio
+said = mpirun(4, *MACHINES, RECORD, "-o", path("fio"), "--", "sh", "-c", FIO, path("file"))
+assert written(path("fio/unified.otf2")) == [(BLOCKS, [1] * BLOCKS)] * 4, said
 
 # a folder that the other node does not see
 alone = subprocess.run([RECORD, "--no-kernel", "-o", path("alone"), "--", "true"], cwd=scratch, text=True, capture_output=True,
