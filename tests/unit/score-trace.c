@@ -124,6 +124,18 @@ void operation_with(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t wa
 	memory_leave(t, l, begin + 200 + wait_ns, "vfs:sys_pwrite64");
 }
 
+void waits_for(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t wait_ns,
+	       const char *reason, uint64_t who)
+{
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_ENTER,
+					 .has = who ? ETA_HAS_WHO : 0,
+					 .region = memory_region(t, reason),
+					 .who = who });
+	memory_leave(t, l, begin + wait_ns, reason);
+}
+
 void working(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t work_ns, const char *reason,
 	     uint64_t who)
 {
@@ -131,15 +143,8 @@ void working(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t work_ns, 
 
 	operation_begins(t, l, begin);
 	memory_enter(t, l, begin + 100, "pagecache:generic_perform_write");
-	if (reason) {
-		memory_event(t, l,
-			     (struct eta_event){ .time_ns = begin + 120,
-						 .kind = ETA_ENTER,
-						 .has = who ? ETA_HAS_WHO : 0,
-						 .region = memory_region(t, reason),
-						 .who = who });
-		memory_leave(t, l, begin + 420, reason);
-	}
+	if (reason)
+		waits_for(t, l, begin + 120, 300, reason, who);
 	memory_leave(t, l, end, "pagecache:generic_perform_write");
 	memory_leave(t, l, end + 100, "vfs:sys_pwrite64");
 }

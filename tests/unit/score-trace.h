@@ -34,9 +34,13 @@ void operation_begins(struct eta_trace *t, uint32_t location, uint64_t begin);
 void operation_with(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t wait_ns,
 		    const char *reason);
 
+/* A wait of WAIT_NS in REASON, for WHO unless 0. */
+void waits_for(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t wait_ns,
+	       const char *reason, uint64_t who);
+
 /*
- * The same, but it works in the page cache for WORK_NS, and if REASON is not NULL waits there for
- * 300 ns: for WHO, unless 0.
+ * As operation_begins, but it works in the page cache for WORK_NS, and if REASON is not NULL waits
+ * there for 300 ns: for WHO, unless 0.
  */
 void working(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t work_ns,
 	     const char *reason, uint64_t who);

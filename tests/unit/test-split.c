@@ -443,13 +443,7 @@ static void reading(struct eta_trace *t, uint32_t l, uint64_t begin, const char 
 	operation_begins(t, l, begin);
 	if (reason) {
 		request_of(t, l, begin + 50, begin + 450, 1);
-		memory_event(t, l,
-			     (struct eta_event){ .time_ns = begin + 60,
-						 .kind = ETA_ENTER,
-						 .has = who ? ETA_HAS_WHO : 0,
-						 .region = memory_region(t, reason),
-						 .who = who });
-		memory_leave(t, l, begin + 460, reason);
+		waits_for(t, l, begin + 60, 400, reason, who);
 	}
 	memory_leave(t, l, begin + (reason ? 500 : 100), "vfs:sys_pwrite64");
 }
