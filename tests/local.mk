@@ -214,6 +214,7 @@ kernel_tests += \
 	tests/cases/kernel-rings.py \
 	tests/cases/kernel-side-alone.py \
 	tests/cases/kernel-skip.py \
+	tests/cases/kernel-swap.py \
 	tests/cases/kernel-sync.py \
 	tests/cases/kernel-unnamed.py \
 	tests/cases/kernel-unseen.py \

@@ -32,7 +32,8 @@ PROBES = {
     "PAGE_WRITEBACK_WAIT": "folio_wait_writeback",
     "RECLAIM": "mm_vmscan_direct_reclaim_begin",
     "RECLAIM_AT_OWN_LIMIT": "mm_vmscan_memcg_reclaim_begin",
-    "EVICTION": "mm_filemap_delete_from_page_cache, mm_vmscan_wakeup_kswapd, then a miss on the same pages",
+    "EVICTION": "mm_filemap_delete_from_page_cache, mm_vmscan_wakeup_kswapd, then a miss on the same pages; "
+                "mm_vmscan_write_folio, then a fault that waits for what was swapped out",
     "SPIN_LOCK": "contention_begin of a lock that nobody sleeps for",
     "QUOTA": "sched_switch, with the throttled time of the group's run queue",
     "STOPPED": "sched_switch, by the state of the thread",

@@ -449,6 +449,12 @@ SCENES = [
     # nobody else: what it reads again is more than its control group holds
     Cause("cache-limit", {("pagecache", "eviction at own limit")}, conditions.little_memory, "rereads", ["-n", "10"],
           prepared=True, threads=1, strength=32, culprit=LIMIT, solo=plain),
+    # memory without a file
+    Cause("swapped", {("pagecache", "eviction at own limit"), ("pagecache", "reclaim at own limit")},
+          conditions.swapping, "swapped", threads=1, strength=32, culprit=LIMIT, solo=plain, before=FAIR),
+    Cause("swapped-beside", {("pagecache", "eviction"), ("pagecache", "reclaim")},
+          others(conditions.swapping, ["{neighbour:swapped}", "-n", FOREVER, "{data}/none"], bound=True), "swapped",
+          threads=1, strength=64, culprit=NEIGHBOUR, baseline=True, before=FAIR),
     # whoever drops the pages, they are read again
     Cause("dropped", {("pagecache", "eviction")},
           others(journalled, shell("dd of={data}/data.0 oflag=nocache conv=notrunc count=0 2>/dev/null; sleep 0.05")),

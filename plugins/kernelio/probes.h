@@ -32,6 +32,7 @@
 	X(on_fault, mm_filemap_fault, PAGECACHE, EXTRA)                                            \
 	X(on_fault_writeback, folio_wait_writeback, PAGECACHE, EXTRA)                              \
 	X(on_page_gone, mm_filemap_delete_from_page_cache, PAGECACHE, LEVEL)                       \
+	X(on_swap_out, mm_vmscan_write_folio, PAGECACHE, EXTRA)                                    \
 	X(on_wake_kswapd, mm_vmscan_wakeup_kswapd, PAGECACHE, EXTRA)                               \
 	X(on_reclaim_begin, mm_vmscan_direct_reclaim_begin, PAGECACHE, LEVEL)                      \
 	X(on_reclaim_end, mm_vmscan_direct_reclaim_end, PAGECACHE, LEVEL)                          \
@@ -157,6 +158,7 @@
 	X(on_fault)                                                                                \
 	X(on_fault_writeback)                                                                      \
 	X(on_page_gone)                                                                            \
+	X(on_swap_out)                                                                             \
 	X(on_wake_kswapd)                                                                          \
 	X(on_reclaim_begin)                                                                        \
 	X(on_reclaim_end)                                                                          \

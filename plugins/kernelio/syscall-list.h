@@ -132,7 +132,8 @@ enum kernelio_shape {
 	X(uring_read, "vfs:io_uring_read", READ)                                                   \
 	X(uring_write, "vfs:io_uring_write", WRITE)                                                \
 	X(uring_fsync, "vfs:io_uring_fsync", SYNC)                                                 \
-	X(mmap_write_fault, "pagecache:mmap write fault", WRITE)
+	X(mmap_write_fault, "pagecache:mmap write fault", WRITE)                                   \
+	X(memory_fault, "pagecache:memory fault", OTHER)
 
 enum kernelio_syscall {
 	KERNELIO_SYS_NONE,

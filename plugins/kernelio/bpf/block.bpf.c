@@ -4,6 +4,7 @@
 #include "bio.h"
 #include "dirtied-by.h"
 #include "evict.h"
+#include "fault.h"
 #include "follow.h"
 #include "syncs.h"
 
@@ -466,8 +467,8 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = sure_state(task) ?: worker_state(task);
 
-	if (filter.light && st)
-		call_see(st, 0);
+	if (st && !(filter.light && call_see(st, 0)) && !(bio->bi_opf & OP_WRITE))
+		fault_swaps_in(st);
 	return bio_queued(bio, st);
 }
 

@@ -8,22 +8,21 @@
 #define TASK_ALLOCATES 0x00000800  /* PF_MEMALLOC: it reclaims memory */
 #define TASK_IS_KSWAPD 0x00020000  /* PF_KSWAPD */
 #define TASK_IS_KERNELS 0x00200000 /* PF_KTHREAD */
-#define RECENT_NS 1000000000ULL
 
-/*
- * The task kswapd works for; the last task that freed memory, and the last one of another process
- * before it.
- */
-struct evictor kswapd_for;
-struct evictor last_evictor, evictor_before;
-uint64_t evictor_before_ns;
-uint32_t noted_tid; /* whose name was asked for last */
+struct evictor kswapd_for; /* the task it works for */
+uint32_t noted_tid;	   /* whose name was asked for last */
 
 static __always_inline struct evictor evictor_of(struct task_struct *task)
 {
 	return (struct evictor){ .pid = task->tgid,
 				 .tid = task->pid,
 				 .group = (uint64_t)GROUP_IN(task, memory) };
+}
+
+/* Who needs the memory that TASK frees. */
+static __always_inline struct evictor evictor_for(struct task_struct *task)
+{
+	return task->flags & TASK_IS_KSWAPD ? kswapd_for : evictor_of(task);
 }
 
 SEC("tp_btf/mm_vmscan_wakeup_kswapd")
@@ -48,11 +47,21 @@ static __always_inline bool is_at_limit(struct task_struct *task)
 /* Tasks free memory in parallel, without a lock here: the one noted is a sample. */
 static __always_inline void evictor_note(struct evictor by)
 {
-	if (last_evictor.pid == by.pid)
+	if (last_evictor.pid != by.pid) {
+		evictor_before = last_evictor;
+		evictor_before_ns = last_evictor_ns;
+		last_evictor = by;
+	}
+	last_evictor_ns = bpf_ktime_get_ns();
+}
+
+/* BY may have exited when a wait for what it pushed out ends: its name is looked up now. */
+static __always_inline void evictor_name(struct evictor by)
+{
+	if (by.tid == noted_tid)
 		return;
-	evictor_before = last_evictor;
-	evictor_before_ns = bpf_ktime_get_ns();
-	last_evictor = by;
+	noted_tid = by.tid;
+	note_waited_for(by.tid, 0);
 }
 
 /*
@@ -65,9 +74,8 @@ static __always_inline void evicted_note(const struct evicted_key *key, uint64_t
 	struct evicted *evicted = bpf_map_lookup_elem(&evictions, key);
 	struct evicted fresh = { .pages = chunk_bits(at, end), .by = by, .at_limit = at_limit };
 
-	if (reclaimed && evictor_before.group == by.group &&
-	    bpf_ktime_get_ns() - evictor_before_ns < RECENT_NS)
-		fresh.before = evictor_before;
+	if (reclaimed)
+		fresh.before = evictor_beside(by);
 	if (!evictions_noted)
 		evictions_noted = 1;
 	if (evicted) {
@@ -101,7 +109,7 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 
 	if (!mapping || is_cut(mapping->host, at))
 		return 0;
-	by = task->flags & TASK_IS_KSWAPD ? kswapd_for : evictor_of(task);
+	by = evictor_for(task);
 	if (reclaimed)
 		evictor_note(by);
 	file.inode = mapping->host->i_ino;
@@ -113,10 +121,7 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 		return 0;
 	if (reclaimed && !(task->flags & TASK_IS_KSWAPD))
 		memory_limit_note(KERNELIO_LIMIT_EVICTION, by.group, end - at, page_bytes);
-	if (by.tid != noted_tid) {
-		noted_tid = by.tid;
-		note_waited_for(by.tid, 0); /* it may have exited when a wait for the pages ends */
-	}
+	evictor_name(by);
 	key.inode = file.inode;
 	key.dev = file.dev;
 	for (int i = 0; i < EVICTED_STEPS && at < end; i++) {
@@ -124,5 +129,33 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 		evicted_note(&key, at, end, by, reclaimed, at_limit);
 		at = (at | EVICTED_MASK) + 1;
 	}
+	return 0;
+}
+
+#define MAPPING_IS_ANONYMOUS 1UL /* PAGE_MAPPING_ANON, FOLIO_MAPPING_ANON */
+#define MEMCG_FLAGS 7UL		 /* in the low bits of the pointer */
+
+/* FOLIO was handed to its writer; if it is of no file, that is swap. */
+SEC("tp_btf/mm_vmscan_write_folio")
+int BPF_PROG(on_swap_out, struct folio *folio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct evicted fresh = { .by = evictor_for(task) };
+	uint64_t group = 0, mapping = (uint64_t)BPF_CORE_READ(folio, mapping);
+
+	/* a dirty page of a file: not swapped out */
+	if (mapping && !(mapping & MAPPING_IS_ANONYMOUS))
+		return 0;
+	evictor_note(fresh.by);
+	fresh.before = evictor_beside(fresh.by);
+	fresh.at_limit = is_at_limit(task);
+	if (fresh.at_limit)
+		memory_limit_note(KERNELIO_LIMIT_EVICTION, fresh.by.group, folio_pages(folio),
+				  page_bytes);
+	evictor_name(fresh.by);
+	if (bpf_core_field_exists(folio->memcg_data))
+		group = (folio->memcg_data & ~MEMCG_FLAGS) +
+			bpf_core_field_offset(struct mem_cgroup, css);
+	bpf_map_update_elem(&swapped, &group, &fresh, BPF_ANY);
 	return 0;
 }

@@ -24,7 +24,7 @@ struct evicted_key {
 };
 
 struct evicted {
-	uint64_t pages;
+	uint64_t pages; /* of a chunk of a file */
 	struct evictor by;
 	struct evictor before; /* the last evictor of another process */
 	bool at_limit;	       /* of the evictor's control group */
@@ -41,6 +41,24 @@ struct {
 /* Has any page been pushed out yet? Until then nobody looks for one: 20 ns of each page added. */
 uint32_t evictions_noted __weak;
 
+#define RECENT_NS 1000000000ULL
+
+/* The last task that freed memory, and the last one of another process before it. */
+struct evictor last_evictor __weak, evictor_before __weak;
+uint64_t last_evictor_ns __weak, evictor_before_ns __weak; /* when each did */
+
+/* The last one beside BY that freed memory, if that was lately and in BY's group. */
+static __always_inline struct evictor evictor_beside(struct evictor by)
+{
+	bool before = last_evictor.pid == by.pid;
+	struct evictor other = before ? evictor_before : last_evictor;
+	uint64_t when = before ? evictor_before_ns : last_evictor_ns;
+
+	if (other.pid && other.group == by.group && bpf_ktime_get_ns() - when < RECENT_NS)
+		return other;
+	return (struct evictor){};
+}
+
 /* The bits of pages [AT, END) in AT's chunk. */
 static __always_inline uint64_t chunk_bits(uint64_t at, uint64_t end)
 {
@@ -49,6 +67,28 @@ static __always_inline uint64_t chunk_bits(uint64_t at, uint64_t end)
 	if (n > 1 + EVICTED_MASK - first)
 		n = 1 + EVICTED_MASK - first;
 	return (n > EVICTED_MASK ? ~0UL : (1UL << n) - 1) << first;
+}
+
+/* Anonymous and shared memory that was swapped out last, of each control group (its address). */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 256);
+	__type(key, uint64_t);
+	__type(value, struct evicted);
+} swapped __weak SEC(".maps");
+
+/*
+ * To whom a thread of PID owes it that what is noted in EVICTED was evicted: a tid,
+ * EVICTED_AT_LIMIT for itself at the limit of its memory, 0 for itself without one.
+ */
+static __always_inline uint32_t evicted_by(const struct evicted *evicted, uint32_t pid)
+{
+	if (evicted->by.pid != pid)
+		return evicted->by.tid;
+	/* its own reclaim is due to others who fill the memory, if there are any */
+	if (evicted->before.tid && evicted->before.pid != pid)
+		return evicted->before.tid;
+	return evicted->at_limit ? EVICTED_AT_LIMIT : 0;
 }
 
 /*
@@ -62,6 +102,7 @@ SEPARATE uint32_t evicted_chunk(const struct file_key *file, uint64_t at, uint64
 	struct evicted_key key = { .chunk = at >> EVICTED_SHIFT };
 	struct evicted *evicted;
 	uint64_t bits;
+	uint32_t by;
 
 	if (!file || !who)
 		return 0;
@@ -72,15 +113,10 @@ SEPARATE uint32_t evicted_chunk(const struct file_key *file, uint64_t at, uint64
 	if (!bits)
 		return 0;
 	__sync_fetch_and_and(&evicted->pages, ~bits);
-	/* its own reclaim is due to others who fill the memory, if there are any */
-	if (evicted->by.pid != pid)
-		*who = evicted->by.tid;
-	else if (evicted->before.tid && evicted->before.pid != pid)
-		*who = evicted->before.tid;
-	else if (evicted->at_limit)
-		*who = EVICTED_AT_LIMIT;
-	else
+	by = evicted_by(evicted, pid);
+	if (!by)
 		return 0;
+	*who = by;
 	return __builtin_popcountll(bits);
 }
 
@@ -106,7 +142,7 @@ SEPARATE int pages_come(struct task_state *st, uint64_t at, uint32_t n)
 	struct file_key file = {};
 	uint32_t evicted, most = (EVICTED_MANY - 1) << EVICTED_SHIFT;
 
-	if (!st || st->now.kind != ETA_OP_READ || st->op.op_flags & ETA_KOP_DIRECT)
+	if (!st || st->now.kind != ETA_OP_READ || st->op.op_flags & ETA_KOP_DIRECT || !st->op.inode)
 		return 0;
 	file.inode = st->op.inode;
 	file.dev = st->op.dev;

@@ -1,4 +1,4 @@
-/* Page faults on mapped files: the begin, and the end of those that read. */
+/* Page faults: the begin of those on mapped files, and the end of those that read. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "fault.h"
 #include "operation.h"
@@ -43,12 +43,15 @@ SEC("perf_event")
 int on_major_fault(void *ctx)
 {
 	struct task_state *st = sure_operation();
+	uint64_t now;
 	int n;
 
 	if (!st || !is_fault(st))
 		return 0;
-	if (!st->op.inode)
+	if (!st->op.inode && !fault_is_on_memory(st))
 		return fault_close(st);
+	now = bpf_ktime_get_ns();
+	fault_swapped_in(st, now);
 	st->active = st->fault.endless = 0;
 	barrier();
 	/* its kind was not known when it began to wait */
@@ -58,8 +61,9 @@ int on_major_fault(void *ctx)
 		return 0;
 	}
 	st->op.ret = st->op.size;
-	TOTAL_ADD(faulted_bytes, st->op.size);
-	n = operation_finish(st, bpf_ktime_get_ns());
+	if (st->op.inode)
+		TOTAL_ADD(faulted_bytes, st->op.size);
+	n = operation_finish(st, now);
 	if (n >= 0)
 		operation_leave(st, n);
 	return 0;

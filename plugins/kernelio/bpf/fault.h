@@ -1,27 +1,34 @@
-/* Page faults on mapped files that read, write or have to wait: operations of the thread. */
+/* Page faults that read, write or have to wait: operations of the thread. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_FAULT_H
 #define KERNELIO_FAULT_H
 
+#include "evict.h"
 #include "filter.h"
+#include "group.h"
 #include "light.h"
 #include "operation.h"
 #include "owner.h"
 
 /*
- * Three kinds of faults are operations:
+ * Four kinds of faults are operations:
  * - A fault that reads: mm_filemap_fault is its begin, a page added to the cache shows that it
  *   reads, and the kernel's count of major faults is its end (fault.bpf.c).
  * - A fault that writes to a clean page: the page becomes dirty, or the thread waits for its
  *   writeback.
  * - A fault that waits, for whatever reason: the thread sleeps after an exception.
- * No tracepoint reports the end of the latter two, and a probe on the kernel's count of minor
- * faults would cost every other fault 100 ns. They end with the last event seen: a page that
- * became dirty, or the end of a wait. About a microsecond of the kernel's work is left out.
+ * - A fault on memory of no file that reclaims, or reads from the device that it was swapped out
+ * to. No tracepoint reports the end of the latter three, but for memory that was swapped out, and a
+ * probe on the kernel's count of minor faults would cost every other fault 100 ns. They end with
+ * the last event seen: a page that became dirty, the end of a wait or of a reclaim. About a
+ * microsecond of the kernel's work is left out.
  */
 
 /* After this long without an event, the next event is another fault at the same address. */
 #define FAULT_GAP_NS 100000
+/* The same of a fault that reclaims: a program that fills its memory is back within microseconds.
+ */
+#define MEMORY_GAP_NS 5000
 
 /* Makes a fault the thread's operation; its file is not known yet. */
 static __always_inline void fault_open(struct task_state *st, uint64_t begin_ns)
@@ -42,7 +49,8 @@ static __always_inline void fault_open(struct task_state *st, uint64_t begin_ns)
 	st->op.op_flags = 0;
 	st->op.spans_lost = 0;
 	st->fault.endless = 0;
-	st->fault.dirtied = st->fault.throttled = 0;
+	st->fault.dirtied = st->fault.throttled = st->fault.memory = 0;
+	st->fault.swap_ns = 0;
 	st->active = 1;
 }
 
@@ -92,6 +100,16 @@ static inline __noinline int fault_begin(struct task_state *st, struct address_s
 	return 1;
 }
 
+/* Is the thread's fault one on memory of no file? Then its operation is that from here on. */
+static __always_inline bool fault_is_on_memory(struct task_state *st)
+{
+	if (st->op.inode || !st->fault.memory || FILES_FILTERED)
+		return false;
+	st->op.syscall = KERNELIO_SYS_memory_fault;
+	st->now.kind = ETA_OP_OTHER;
+	return true;
+}
+
 /*
  * Ends the thread's fault, if it is in one. A fault that has read but was not counted by the kernel
  * has failed, at an unknown time.
@@ -111,8 +129,8 @@ SEPARATE int fault_close(struct task_state *st)
 		return 0;
 	}
 	st->fault.endless = 0;
-	if (!st->op.inode && (!st->fault.throttled || FILES_FILTERED))
-		return 0; /* of no file: anonymous memory, or a signal stopped it */
+	if (!st->op.inode && (!st->fault.throttled || FILES_FILTERED) && !fault_is_on_memory(st))
+		return 0; /* of no file, and it did not wait for memory, or a signal stopped it */
 	if (!kind_passes(st->now.kind)) {
 		TOTAL_ADD(filtered_calls, 1);
 		return 0;
@@ -131,7 +149,7 @@ SEPARATE int fault_close(struct task_state *st)
 static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t at, uint64_t now)
 {
 	return st->active && st->fault.endless && st->fault.at == at &&
-	       now - endless_last_ns(st) < FAULT_GAP_NS;
+	       (st->now.reclaim_ns || now - endless_last_ns(st) < FAULT_GAP_NS);
 }
 
 /*
@@ -172,6 +190,88 @@ static __always_inline void fault_waits(struct task_state *st, uint64_t at, uint
 	st->fault.last_ns = now;
 }
 
+/* TASK, in a fault, waits from NOW on for memory that was swapped out, unless it is for a file. */
+static __always_inline void fault_misses_memory(struct task_state *st, struct task_struct *task,
+						uint64_t now)
+{
+	uint64_t group = (uint64_t)GROUP_IN(task, memory);
+	struct evicted *evicted;
+	uint32_t by;
+
+	if (st->now.mapping || st->fault.swap_ns)
+		return;
+	st->fault.memory = 1;
+	st->fault.swap_ns = now;
+	evicted = bpf_map_lookup_elem(&swapped, &group);
+	by = evicted ? evicted_by(evicted, st->pid) : 0;
+	st->now.pages_added++;
+	if (by) {
+		st->now.pages_evicted++;
+		st->now.evictor = by;
+	}
+}
+
+/* The current task, outside any other operation, is in a fault in which it has to wait for memory.
+ */
+static __always_inline bool fault_needs_memory(struct task_state *st)
+{
+	uint64_t at, now;
+	bool apart;
+
+	if (st->for_tid || (st->active && !st->fault.endless))
+		return false;
+	at = exception_at(bpf_get_current_task_btf());
+	if (!at)
+		return false;
+	now = bpf_ktime_get_ns();
+	if (off_state(st))
+		switch_missed(st, now);
+	apart = st->fault.memory && !st->fault.swap_ns && !st->now.reclaim_ns &&
+		now - endless_last_ns(st) > MEMORY_GAP_NS;
+	if (apart || !fault_goes_on(st, at, now))
+		fault_close(st);
+	if (!st->active)
+		fault_waits(st, at, now);
+	if (!st->active)
+		return false;
+	st->fault.memory = 1;
+	st->fault.last_ns = now;
+	return true;
+}
+
+/* The current task, outside any other operation, reclaims memory. */
+static inline __noinline int fault_reclaims(struct task_state *st)
+{
+	return st && fault_needs_memory(st);
+}
+
+/*
+ * The current task, outside any other operation, reads from a device. A fault that reads a file has
+ * begun when it added the page (fault_begin), so this one is on memory that was swapped out.
+ */
+static inline __noinline int fault_swaps_in(struct task_state *st)
+{
+	if (st && fault_needs_memory(st))
+		fault_misses_memory(st, bpf_get_current_task_btf(), st->fault.last_ns);
+	return 0;
+}
+
+/*
+ * A fault has read memory that was swapped out, up to NOW, and did not sleep: the device was done
+ * when the request was queued (zram).
+ */
+static __always_inline void fault_swapped_in(struct task_state *st, uint64_t now)
+{
+	if (!st->fault.swap_ns || st->now.waited || !st->now.pages_evicted ||
+	    endless_last_ns(st) > st->fault.swap_ns)
+		return;
+	if (st->now.evictor == EVICTED_AT_LIMIT)
+		span_add(st, ETA_SPAN_EVICTION_AT_OWN_LIMIT, st->fault.swap_ns, now);
+	else
+		span_add_full(st, ETA_SPAN_EVICTION, st->fault.swap_ns, now, 0, st->now.evictor, 0,
+			      0);
+}
+
 /* TASK is switched out; SLEEPS: to wait for something. */
 static inline __noinline int fault_switched_out(struct task_state *st, struct task_struct *task,
 						bool sleeps, uint64_t now)
@@ -181,11 +281,14 @@ static inline __noinline int fault_switched_out(struct task_state *st, struct ta
 	if (!st || st->for_tid)
 		return 0;
 	at = exception_at(task);
-	if (fault_goes_on(st, at, now))
-		return 0;
-	fault_close(st);
-	if (sleeps && at)
-		fault_waits(st, at, now);
+	if (!fault_goes_on(st, at, now)) {
+		fault_close(st);
+		if (sleeps && at)
+			fault_waits(st, at, now);
+	}
+	/* another reads in what it needs: by readahead, or a thread with the same memory */
+	if (sleeps && st->active && BPF_CORE_READ_BITFIELD(task, in_iowait))
+		fault_misses_memory(st, task, now);
 	return 0;
 }
 

@@ -331,6 +331,7 @@ struct page {
 struct folio {
 	struct address_space *mapping;
 	unsigned long index;
+	unsigned long memcg_data;
 };
 
 struct bio_vec {

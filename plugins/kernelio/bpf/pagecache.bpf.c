@@ -260,6 +260,8 @@ static __always_inline int reclaim_begin(bool at_limit)
 		return 0;
 	}
 	st->at_memory_limit = at_limit;
+	if (!(filter.light && call_see(st, 0)))
+		fault_reclaims(st);
 	if (in_operation(st))
 		st->now.reclaim_ns = bpf_ktime_get_ns();
 	return 0;
@@ -294,39 +296,34 @@ static __always_inline bool reclaim_fold(struct task_state *st, uint8_t kind, ui
 	return false;
 }
 
-/*
- * FOREIGN: the untraced task that reclaimed last; NULL at the limit of a control group, where
- * nobody is known.
- */
-static __always_inline int reclaim_end(uint8_t kind, const struct foreign_slowed *foreign)
+/* The reclaim of ST's operation is over at NOW; WHO else needs the memory, 0: nobody is known. */
+static __always_inline void reclaim_ended(struct task_state *st, uint8_t kind, uint32_t who,
+					  uint64_t now)
 {
-	struct task_state *st = current_operation();
-	uint64_t now;
+	uint64_t ns = now - st->now.reclaim_ns;
 
-	uint32_t who;
-
-	if (!st || !st->now.reclaim_ns)
-		return 0;
-	now = bpf_ktime_get_ns();
-	who = foreign ? foreign_slowed_since(foreign, st->now.reclaim_ns) : 0;
-	note_waited_for(who, now - st->now.reclaim_ns);
-	if (!reclaim_fold(st, kind, now - st->now.reclaim_ns))
+	note_waited_for(who, ns);
+	if (!reclaim_fold(st, kind, ns))
 		span_add_full(st, kind, st->now.reclaim_ns, now, 0, who, 0, 0);
-	if (kind == ETA_SPAN_RECLAIM_AT_OWN_LIMIT)
-		memory_limit_note(KERNELIO_LIMIT_RECLAIM,
-				  (uint64_t)GROUP_IN(bpf_get_current_task_btf(), memory),
-				  now - st->now.reclaim_ns, page_bytes);
 	st->now.reclaim_ns = 0;
-	return 0;
 }
 
 SEC("tp_btf/mm_vmscan_direct_reclaim_end")
 int BPF_PROG(on_reclaim_end)
 {
-	return reclaim_end(ETA_SPAN_RECLAIM, &reclaimed);
+	struct task_state *st = current_operation();
+
+	if (st && st->now.reclaim_ns)
+		reclaim_ended(st, ETA_SPAN_RECLAIM,
+			      foreign_slowed_since(&reclaimed, st->now.reclaim_ns),
+			      bpf_ktime_get_ns());
+	return 0;
 }
 
-/* Reclaim in a control group that is at its limit, or that was asked to free memory. */
+/*
+ * Reclaim in a control group that is at its limit, or that was asked to free memory: due to another
+ * process of the group, if one had to free memory there as well, lately.
+ */
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int BPF_PROG(on_memcg_reclaim_begin)
 {
@@ -337,8 +334,23 @@ SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
 int BPF_PROG(on_memcg_reclaim_end)
 {
 	struct task_state *st = current_state();
+	struct evictor own = {}, other;
+	uint64_t now;
 
 	if (st)
 		st->at_memory_limit = 0;
-	return reclaim_end(ETA_SPAN_RECLAIM_AT_OWN_LIMIT, NULL);
+	st = in_operation(st);
+	if (!st || !st->now.reclaim_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
+	own.pid = st->pid;
+	own.group = (uint64_t)GROUP_IN(bpf_get_current_task_btf(), memory);
+	other = evictor_beside(own);
+	if (other.tid) {
+		reclaim_ended(st, ETA_SPAN_RECLAIM, other.tid, now);
+		return 0;
+	}
+	memory_limit_note(KERNELIO_LIMIT_RECLAIM, own.group, now - st->now.reclaim_ns, page_bytes);
+	reclaim_ended(st, ETA_SPAN_RECLAIM_AT_OWN_LIMIT, 0, now);
+	return 0;
 }

@@ -153,6 +153,8 @@ struct task_state {
 		uint64_t last_ns; /* when it was last seen, spans aside */
 		uint32_t endless; /* it is the current operation, and no probe reports its end */
 		uint32_t dirtied, throttled;
+		uint32_t memory;   /* it reclaims, or reads from a device, and no file is known */
+		uint64_t swap_ns;  /* it began to read memory that was swapped out; 0: it did not */
 		uint32_t left_out; /* the filters excluded its read, which has been counted */
 		/* the last fault that wrote */
 		uint64_t written_at;

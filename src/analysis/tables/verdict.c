@@ -60,7 +60,7 @@
 	  "Memory is short and pages are reclaimed inside the calls: give more "                   \
 	  "memory, or drop used pages (posix_fadvise).")                                           \
 	X(PAGECACHE, EVICTION,                                                                     \
-	  "Others push pages out of the cache that are read again: limit the memory of "           \
+	  "Others push pages out of memory that are used again: limit the memory of "              \
 	  "their control group (memory.high), or keep the pages (memory.low, mlock).")             \
 	X(PAGECACHE, OTHER_LOCK,                                                                   \
 	  "Threads wait for the file's mapping lock: keep truncation and "                         \
@@ -114,9 +114,9 @@
 	  "calls: raise the limit (memory.max, memory.high), or drop used pages "                  \
 	  "(posix_fadvise).")                                                                      \
 	X(PAGECACHE, EVICTION_AT_OWN_LIMIT,                                                        \
-	  "What is read again does not fit into the control group's memory, so the group's own "   \
-	  "pages are pushed out of the cache and read again: raise the limit (memory.max, "        \
-	  "memory.high), or read it fewer times.")                                                 \
+	  "What is used again does not fit into the control group's memory, so the group's own "   \
+	  "pages are pushed out of memory and read again: raise the limit (memory.max, "           \
+	  "memory.high), or use less of it at a time.")                                            \
 	X(BLOCK, THROTTLED_BY_OWN_LIMIT,                                                           \
 	  "The control group's limit of I/O throttles the requests: raise it (io.max, "            \
 	  "blkio.throttle), or make fewer and larger requests.")                                   \

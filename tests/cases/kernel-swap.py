@@ -1,0 +1,122 @@
+# Memory that was swapped out: faults that read it in again are operations, with who, or which limit, pushed it out.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import collections
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import cgroup, inside, limits, loop_fs, need, need_bpf, nothing_lost, path, skip, trace
+
+need("mkswap", "swapon")
+if os.geteuid() != 0:
+    skip("swapping needs root")
+need_bpf()
+FAULT = "pagecache:memory fault"
+LIMIT_MB, ROUNDS = 48, 4
+
+# Where not all of it fits: every page, ROUNDS times in the same order; how many faults the kernel counted as major,
+# and how long those touches took that were no hits.
+PROGRAM = r"""
+import mmap, os, resource, sys, time
+bytes_, rounds = int(sys.argv[1]) << 20, int(sys.argv[2])
+if sys.argv[4] == "shared":
+    shared = os.memfd_create("shared")
+    os.ftruncate(shared, bytes_)
+    memory = mmap.mmap(shared, bytes_)
+else:
+    memory = mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.madvise(mmap.MADV_RANDOM)
+for at in range(0, bytes_, 4096):
+    memory[at] = 1
+waited, before = 0, resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+for _ in range(rounds):
+    for at in range(0, bytes_, 4096):
+        begin = time.monotonic_ns()
+        memory[at] = 2
+        took = time.monotonic_ns() - begin
+        waited += took if took > 50000 else 0
+    time.sleep(0.1)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before, waited, file=open(sys.argv[3], "w"))
+"""
+_, folder = loop_fs("ext4", 300)
+swap = os.path.join(folder, "swap")
+with open(swap, "wb") as file:
+    os.posix_fallocate(file.fileno(), 0, 256 << 20)
+os.chmod(swap, 0o600)
+subprocess.run(["mkswap", swap], check=True, stdout=subprocess.DEVNULL)
+on = subprocess.run(["swapon", swap], capture_output=True, text=True)
+if on.returncode:
+    skip("no swap: " + on.stderr.strip())
+atexit.register(subprocess.run, ["swapoff", swap], check=True)
+group = cgroup("memory", memory__limit_in_bytes=str(LIMIT_MB << 20))
+
+
+def swaps(name, megabytes, group=group, kind="private", options=()):
+    words = ["/usr/bin/python3", "-c", PROGRAM, str(megabytes), str(ROUNDS), path("found"), kind]
+    spool = trace(name, *(inside(group, *words) if group else words), options=options)
+    nothing_lost(spool)
+    with open(path("found")) as file:
+        major, waited = map(int, file.read().split())
+    faults = [op for op in spool.ops if op.name == FAULT]
+    spent = sum(op.end - op.begin for op in faults)
+    spans = collections.Counter()
+    for op in faults:
+        assert not op.inode and op.begin <= op.end, op
+        for span in op.spans:
+            spans[span.kind] += span.end - span.begin
+    print(f"{name}: {major} major faults, touches waited {waited / 1e6:.1f} ms; {len(faults)} faults, "
+          f"{spent / 1e6:.1f} ms:", {kind: f"{ns / 1e6:.1f}" for kind, ns in spans.items()})
+    return spool, faults, spans, major, waited, spent
+
+
+def read_in(faults):
+    return [op for op in faults if any(span.kind.startswith("EVICTION") for span in op.spans)]
+
+
+# ---- it fits ----
+assert not swaps("fits", 24)[1], "faults that wait for nothing are no operations"
+
+# ---- it does not fit into its control group: nobody's doing, and the limit is named ----
+for name, kind, options in (("limit", "private", ()), ("shared", "shared", ()), ("light", "private", ("--light",))):
+    spool, faults, spans, major, waited, spent = swaps(name, 64, kind=kind, options=options)
+    assert major > 1000, major
+    assert 0.95 * major <= len(read_in(faults)), (len(read_in(faults)), major)
+    assert spans["EVICTION_AT_OWN_LIMIT"] > 10 * spans["EVICTION"], spans
+    assert 0.8 * waited < spent < 1.3 * waited, (waited, spent)
+    assert spans["EVICTION_AT_OWN_LIMIT"] and spans["RECLAIM_AT_OWN_LIMIT"] > 10 * spans["RECLAIM"], spans
+    assert sum(spans.values()) > 0.6 * spent, (spans, spent)
+    pages, what = limits(spool)["pagecache:eviction at own limit"]
+    assert pages and what.endswith("/" + os.path.basename(group)), (pages, what)
+    ops = sorted((op for op in spool.ops if op.pid == faults[0].pid), key=lambda op: op.begin)
+    assert all(a.end <= b.begin for a, b in zip(ops, ops[1:])), "operations of one thread overlap"
+
+# ---- it would fit, but a neighbour in the group needs the memory as well: that one is named ----
+NEIGHBOUR = r"""
+import mmap, sys
+bytes_ = int(sys.argv[1]) << 20
+memory = mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for at in range(0, bytes_, 4096):
+    memory[at] = 1
+print("ready", flush=True)
+while True:
+    for at in range(0, bytes_, 4096):
+        memory[at] = 2
+"""
+neighbour = subprocess.Popen(inside(group, "/usr/bin/python3", "-c", NEIGHBOUR, "40"), stdout=subprocess.PIPE, text=True)
+atexit.register(neighbour.wait)
+atexit.register(neighbour.kill)
+assert neighbour.stdout.readline() == "ready\n"
+spool, faults, spans, major, waited, spent = swaps("beside", 24)
+neighbour.kill()
+neighbour.wait()
+for kind in "EVICTION", "RECLAIM":
+    who = collections.Counter()
+    for op in faults:
+        for span in op.spans:
+            if span.kind == kind:
+                who[span.who] += span.end - span.begin
+    assert who and who.most_common(1)[0][0] == neighbour.pid, (kind, who, neighbour.pid, spans)
+    assert spans[kind] > 2 * spans[kind + "_AT_OWN_LIMIT"], spans
+assert any(task.tid == neighbour.pid for task in spool.untraced), "who it was has a name"
