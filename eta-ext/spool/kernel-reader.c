@@ -10,7 +10,7 @@ enum {
 	RELEASE_ENTRIES = 64 << 10, /* read entries leave memory in steps of 1 MiB */
 	/* a task with most of a file's records reads ahead; of one of many the next is far away */
 	WINDOW_DENSE_BYTES = 64 << 10,
-	WINDOW_SPARSE_BYTES = 4 << 10,
+	WINDOW_SPARSE_BYTES = 16 << 10,
 	WINDOW_LEAST_BYTES = 512,
 	/* a thread that leaves the CPU on the way out of a call does so this soon after its end */
 	RETURNING_NS = 50000,
