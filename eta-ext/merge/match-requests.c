@@ -321,14 +321,14 @@ static bool touches(const struct part *parts, size_t n, const struct request *ra
 }
 
 /* The one of the window that fits GUEST best and has bytes of PARTS; NULL: none. */
-static const struct request *best_of(const struct matching *m, const struct request *guest,
-				     const struct part *parts, size_t n)
+static struct request *best_of(const struct matching *m, const struct request *guest,
+			       const struct part *parts, size_t n)
 {
-	const struct request *best = NULL;
+	struct request *best = NULL;
 	int64_t least = 0;
 
 	for (size_t i = m->first; i < m->n; i++) {
-		const struct request *host = &m->window[i];
+		struct request *host = &m->window[i];
 		int64_t out;
 
 		if (host->write != guest->write || !touches(parts, n, host))
@@ -368,7 +368,7 @@ static int match_one(struct matching *m, const struct request *guest)
 	int64_t begin = (int64_t)guest->begin_ns + m->ahead_ns;
 	int64_t end = (int64_t)guest->end_ns + m->ahead_ns, slack = slack_at(m, guest->begin_ns);
 	int rc = move_window(m, begin - slack, end + slack);
-	const struct request *host;
+	struct request *host;
 	uint64_t bytes = 0;
 	size_t n = 1;
 

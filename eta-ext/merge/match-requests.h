@@ -17,6 +17,7 @@ struct request {
 	bool clock_only;   /* for the clock: it is in no trace of the guest */
 	uint32_t location; /* of its trace */
 	uint32_t owner;	   /* tid of the thread whose pages it writes, 0: its own */
+	uint32_t number;   /* of a requests_pair_fn; 0: it has given none */
 };
 
 /* The next request of ARG into REQUEST: 1, 0 at the end, -errno. */
@@ -63,8 +64,11 @@ struct requests_found {
 int requests_match(const struct requests *guest, const struct requests *host, int64_t ahead_ns,
 		   struct eta_sync *sync, struct requests_found *found);
 
-/* What a request of the guest and one of the host that moved bytes of it are told to. */
-typedef int (*requests_pair_fn)(void *arg, const struct request *guest, const struct request *host);
+/*
+ * What a request of the guest and one of the host that moved bytes of it are told to. It may number
+ * HOST, which comes with that number again where it has moved bytes of another one, too.
+ */
+typedef int (*requests_pair_fn)(void *arg, const struct request *guest, struct request *host);
 
 /*
  * The same once the clocks are known to SLACK_NS, of which nothing is learnt any more: FN for each

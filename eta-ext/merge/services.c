@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
-#include "eta-ext/base/known.h"
 #include "eta-ext/base/paged-array.h"
 #include "eta-ext/format/archive.h"
 #include "eta-ext/trace/machines.h"
@@ -18,9 +17,6 @@
 
 /* Beside how well the clock is known. */
 #define SLACK_NS 10000
-
-/* Calls that are looked for once more; no disk has as many under way. */
-enum { KNOWN_MAX = 16384 };
 
 void services_free(struct services *s)
 {
@@ -63,9 +59,6 @@ int services_begin(struct merge *merge, const struct service_pair *pair)
 struct assigning {
 	struct services *s;
 	const struct service_pair *pair;
-	/* (location, begin) -> index: the last of them, since a call is for requests of its time */
-	struct known *calls, *calls_before;
-	size_t n_known;
 	struct request last_guest;
 	bool any;
 };
@@ -95,37 +88,16 @@ static int add_request(struct assigning *a, const struct request *guest)
 	return 0;
 }
 
-static uint32_t find_call(const struct assigning *a, const uint64_t key[2])
-{
-	uint32_t call = known_find(a->calls, key, 2 * sizeof(*key));
-
-	return call == ETA_NONE ? known_find(a->calls_before, key, 2 * sizeof(*key)) : call;
-}
-
-static int note_call(struct assigning *a, const uint64_t key[2], uint32_t call)
-{
-	if (a->n_known == KNOWN_MAX) {
-		known_free(&a->calls_before);
-		a->calls_before = a->calls;
-		a->calls = NULL;
-		a->n_known = 0;
-	}
-	a->n_known++;
-	return known_add(&a->calls, key, 2 * sizeof(*key), call);
-}
-
-static int add_pair(void *arg, const struct request *guest, const struct request *host)
+/* A call's number, for who meets it again, is 1 + where it is in the list. */
+static int add_pair(void *arg, const struct request *guest, struct request *host)
 {
 	struct assigning *a = arg;
 	struct services *s = a->s;
-	const uint64_t key[2] = { host->location, host->begin_ns };
-	uint32_t call = find_call(a, key);
 	int rc = 0;
 
 	if (!a->any || !same_request(&a->last_guest, guest))
 		rc = add_request(a, guest);
-	if (rc == 0 && call == ETA_NONE) {
-		call = (uint32_t)s->n_calls;
+	if (rc == 0 && !host->number) {
 		if (!PAGED_FITS(s->calls, s->n_calls + 1, s->calls_room))
 			return -ENOMEM;
 		s->calls[s->n_calls++] = (struct service_call){
@@ -138,11 +110,11 @@ static int add_pair(void *arg, const struct request *guest, const struct request
 			.request = (uint32_t)s->n_requests - 1,
 			.write = host->write,
 		};
-		rc = note_call(a, key, call);
+		host->number = (uint32_t)s->n_calls;
 	}
 	if (rc || !PAGED_FITS(s->links, s->n_links + 1, s->links_room))
 		return rc ? rc : -ENOMEM;
-	s->links[s->n_links++] = call;
+	s->links[s->n_links++] = host->number - 1;
 	s->requests[s->n_requests - 1].n_links++;
 	return 0;
 }
@@ -332,8 +304,6 @@ int services_match(struct merge *merge, const struct service_pair *pair)
 				     input->clock.error_ns + SLACK_NS, add_pair, &a);
 	request_stream_free(guest.stream);
 	request_stream_free(host);
-	known_free(&a.calls);
-	known_free(&a.calls_before);
 	if (rc == 0)
 		rc = sort_calls(s, first);
 	for (size_t i = first, next; rc == 0 && i < s->n_calls; i = next) {
