@@ -16,19 +16,29 @@ enum inside {
 	RUNS,  /* or would if it had a CPU */
 };
 
+/* A thread of a guest, whose waits and CPU are its host's. */
+struct waiter {
+	const struct service_guest *guest; /* NULL: it is none */
+	uint32_t cpu;			   /* 1 + that of the guest, 0: not known */
+	const uint32_t *requests;	   /* its own, by begin */
+	size_t n_requests, first_request;
+};
+
 struct service_stream {
 	const struct merge *merge;
 	const struct services *services;
 	struct merge_part part;
-	uint32_t machine;		  /* of the result */
-	const uint32_t *calls, *requests; /* of this thread, by begin */
-	size_t n_calls, n_requests;
-	size_t next_call, first_request;
-	const struct service_call *call;   /* open now; NULL: none */
-	size_t depth, at;		   /* depth of that */
-	const struct service_guest *guest; /* whose threads these are; NULL: no guest's */
-	uint32_t cpu;			   /* 1 + that of the guest, 0: not known */
-	enum inside *inside;		   /* per open region */
+	uint32_t machine;      /* of the result */
+	const uint32_t *calls; /* of this thread, by begin */
+	size_t n_calls, next_call;
+	const struct service_call *call; /* open now; NULL: none */
+	size_t depth, at;		 /* depth of that */
+	struct waiter own;
+	/* of the input that was last asked for: guest_of */
+	const struct service_guest *asked;
+	uint32_t asked_input;
+	size_t nesting;	     /* hosts of hosts that are being put */
+	enum inside *inside; /* per open region */
 	size_t inside_room;
 	uint64_t last_ns;
 	struct eta_event *out;
@@ -52,7 +62,8 @@ int service_stream_new(const struct merge *merge, const struct merge_part *part,
 	stream->merge = merge;
 	stream->services = s;
 	stream->part = *part;
-	stream->guest = services_guest(merge, part->input);
+	stream->own.guest = stream->asked = services_guest(merge, part->input);
+	stream->asked_input = part->input;
 	process = s->trace->defs.locations[s->located[part->input][part->location]].process;
 	if (process != ETA_NONE)
 		stream->machine =
@@ -60,9 +71,10 @@ int service_stream_new(const struct merge *merge, const struct merge_part *part,
 	stream->calls = s->calls_by_thread + services_first_of(s, true, part);
 	stream->n_calls =
 		(size_t)(s->calls_by_thread + services_first_of(s, true, &behind) - stream->calls);
-	stream->requests = s->requests_by_thread + services_first_of(s, false, part);
-	stream->n_requests = (size_t)(s->requests_by_thread + services_first_of(s, false, &behind) -
-				      stream->requests);
+	stream->own.requests = s->requests_by_thread + services_first_of(s, false, part);
+	stream->own.n_requests =
+		(size_t)(s->requests_by_thread + services_first_of(s, false, &behind) -
+			 stream->own.requests);
 	return 0;
 }
 
@@ -85,18 +97,29 @@ static struct eta_event *put(struct service_stream *s, const struct eta_event *e
 
 /* ---- in a guest: what its host did ---- */
 
-static int put_region(struct service_stream *s, uint64_t from_ns, uint64_t to_ns,
-		      struct eta_event *enter)
+static int begin_region(struct service_stream *s, uint64_t from_ns, struct eta_event *enter)
 {
-	struct eta_event leave = { .kind = ETA_LEAVE,
-				   .has = ETA_EVENT_OF_HOST,
-				   .region = enter->region,
-				   .time_ns = to_ns };
-
 	enter->time_ns = from_ns;
 	enter->kind = ETA_ENTER;
 	enter->has |= ETA_EVENT_OF_HOST;
-	return put(s, enter) && put(s, &leave) ? 0 : -ENOMEM;
+	return put(s, enter) ? 0 : -ENOMEM;
+}
+
+static int end_region(struct service_stream *s, uint64_t to_ns, uint32_t region)
+{
+	const struct eta_event leave = {
+		.kind = ETA_LEAVE, .has = ETA_EVENT_OF_HOST, .region = region, .time_ns = to_ns
+	};
+
+	return put(s, &leave) ? 0 : -ENOMEM;
+}
+
+static int put_region(struct service_stream *s, uint64_t from_ns, uint64_t to_ns,
+		      struct eta_event *enter)
+{
+	int rc = begin_region(s, from_ns, enter);
+
+	return rc ? rc : end_region(s, to_ns, enter->region);
 }
 
 /* The location of the device behind HANDLE of INPUT, or of the image's file system. */
@@ -118,42 +141,26 @@ static uint32_t device_of(const struct service_stream *s, const struct service_c
 	return ETA_NONE;
 }
 
-/* ENTER is for thread TID of MACHINE, if that is in the result. */
-static void set_who(const struct service_stream *s, uint32_t machine, uint32_t tid,
-		    uint64_t time_ns, struct eta_event *enter)
+/* ENTER is for thread TID of MACHINE, the host of W's guest, if that is in the result. */
+static void set_who(const struct service_stream *s, const struct waiter *w, uint32_t machine,
+		    uint32_t tid, uint64_t time_ns, struct eta_event *enter)
 {
 	uint32_t who = tid ? services_thread(s->services, machine, tid, time_ns) : ETA_NONE;
 
-	if (who == ETA_NONE && tid && s->guest)
-		who = s->guest->nameless;
+	if (who == ETA_NONE && tid && w->guest)
+		who = w->guest->nameless;
 	if (who == ETA_NONE)
 		return;
 	enter->has |= ETA_HAS_WHO;
 	enter->who = who;
 }
 
-static int put_piece(struct service_stream *s, const struct service_call *call,
-		     const struct service_piece *piece, uint64_t from_ns, uint64_t to_ns)
-{
-	const struct eta_defs *defs = &s->services->trace->defs;
-	uint32_t location = s->services->located[call->input][call->location];
-	uint32_t process = defs->locations[location].process;
-	struct eta_event enter = { .region = s->merge->inputs[call->input].regions[piece->region],
-				   .device = ETA_NONE };
-
-	set_who(s, eta_machine(defs, defs->processes[process].host), piece->who, piece->begin_ns,
-		&enter);
-	if (defs->regions[enter.region].level == ETA_LEVEL_BLOCK)
-		enter.device = device_of(s, call, piece->handle);
-	return put_region(s, from_ns, to_ns, &enter);
-}
-
 /*
  * From FROM_NS to TO_NS, where WANTED, the times in which the guest's CPU had none of its host's;
  * the rest is region REST, if not ETA_NONE.
  */
-static int put_steals(struct service_stream *s, uint64_t from_ns, uint64_t to_ns, bool wanted,
-		      uint32_t rest)
+static int put_steals(struct service_stream *s, const struct waiter *w, uint64_t from_ns,
+		      uint64_t to_ns, bool wanted, uint32_t rest)
 {
 	const struct services *all = s->services;
 	const struct eta_process *host = NULL;
@@ -161,9 +168,9 @@ static int put_steals(struct service_stream *s, uint64_t from_ns, uint64_t to_ns
 	size_t n = 0;
 	int rc = 0;
 
-	if (wanted && s->guest) {
-		steal = services_steals_of(all, s->guest, s->cpu, from_ns, &n);
-		host = merge_home(s->merge, s->guest->host);
+	if (wanted && w->guest) {
+		steal = services_steals_of(all, w->guest, w->cpu, from_ns, &n);
+		host = merge_home(s->merge, w->guest->host);
 	}
 	for (; rc == 0 && from_ns < to_ns; steal++, n--) {
 		bool more = n > 0 && steal->begin_ns < to_ns;
@@ -177,8 +184,8 @@ static int put_steals(struct service_stream *s, uint64_t from_ns, uint64_t to_ns
 			break;
 		from_ns = from_ns > begin_ns ? from_ns : begin_ns;
 		if (steal->region != ETA_NONE)
-			enter.region = s->merge->inputs[s->guest->host].regions[steal->region];
-		set_who(s, host ? eta_machine(&all->trace->defs, host->host) : 0, steal->who,
+			enter.region = s->merge->inputs[w->guest->host].regions[steal->region];
+		set_who(s, w, host ? eta_machine(&all->trace->defs, host->host) : 0, steal->who,
 			steal->begin_ns, &enter);
 		begin_ns = steal->end_ns < to_ns ? steal->end_ns : to_ns;
 		if (begin_ns > from_ns)
@@ -235,8 +242,8 @@ static const struct service_call *call_at(const struct services *s,
  * The time in which no call of the host's is under way: before them, or behind them, where the
  * guest's CPU may be kept from taking the interrupt.
  */
-static int put_gap(struct service_stream *s, const struct service_request *request,
-		   uint64_t from_ns, uint64_t to_ns)
+static int put_gap(struct service_stream *s, const struct waiter *w,
+		   const struct service_request *request, uint64_t from_ns, uint64_t to_ns)
 {
 	bool over = request->n_links > 0;
 
@@ -244,11 +251,15 @@ static int put_gap(struct service_stream *s, const struct service_request *reque
 		if (s->services->calls[s->services->links[request->first_link + i]].end_ns >
 		    from_ns)
 			over = false;
-	return put_steals(s, from_ns, to_ns, over, s->services->virtio);
+	return put_steals(s, w, from_ns, to_ns, over, s->services->virtio);
 }
 
-static int put_request(struct service_stream *s, const struct service_request *request,
-		       uint64_t from_ns, uint64_t to_ns)
+static int put_piece(struct service_stream *s, const struct waiter *w,
+		     const struct service_call *call, const struct service_piece *piece,
+		     uint64_t from_ns, uint64_t to_ns);
+
+static int put_request(struct service_stream *s, const struct waiter *w,
+		       const struct service_request *request, uint64_t from_ns, uint64_t to_ns)
 {
 	int rc = 0;
 
@@ -261,23 +272,22 @@ static int put_request(struct service_stream *s, const struct service_request *r
 		if (piece && piece->end_ns < until_ns)
 			until_ns = piece->end_ns;
 		if (piece)
-			rc = put_piece(s, call, piece, from_ns, until_ns);
+			rc = put_piece(s, w, call, piece, from_ns, until_ns);
 		else
-			rc = put_gap(s, request, from_ns, until_ns);
+			rc = put_gap(s, w, request, from_ns, until_ns);
 		from_ns = until_ns;
 	}
 	return rc;
 }
 
 /* Of the thread's requests in flight at TIME_NS the one that ends last: that is waited for. */
-static const struct service_request *request_at(const struct service_stream *s, uint64_t time_ns,
-						uint64_t *until_ns)
+static const struct service_request *request_at(const struct services *all, const struct waiter *w,
+						uint64_t time_ns, uint64_t *until_ns)
 {
-	const struct services *all = s->services;
 	const struct service_request *best = NULL;
 
-	for (size_t i = s->first_request; i < s->n_requests; i++) {
-		const struct service_request *r = &all->requests[s->requests[i]];
+	for (size_t i = w->first_request; i < w->n_requests; i++) {
+		const struct service_request *r = &all->requests[w->requests[i]];
 
 		if (r->begin_ns > time_ns) {
 			if (r->begin_ns >= *until_ns)
@@ -295,32 +305,35 @@ static const struct service_request *request_at(const struct service_stream *s, 
 	return best;
 }
 
-/* What the host did from FROM_NS to TO_NS, for which the thread waits. */
-static int put_host(struct service_stream *s, uint64_t from_ns, uint64_t to_ns)
+/* What the host did from FROM_NS to TO_NS, for which W waits. */
+static int put_host(struct service_stream *s, struct waiter *w, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct services *all = s->services;
 	int rc = 0;
 
-	while (s->first_request < s->n_requests &&
-	       all->requests[s->requests[s->first_request]].end_ns <= from_ns)
-		s->first_request++;
+	while (w->first_request < w->n_requests &&
+	       all->requests[w->requests[w->first_request]].end_ns <= from_ns)
+		w->first_request++;
 	while (rc == 0 && from_ns < to_ns) {
 		uint64_t until_ns = to_ns;
-		const struct service_request *request = request_at(s, from_ns, &until_ns);
+		const struct service_request *request = request_at(all, w, from_ns, &until_ns);
 
 		if (request)
-			rc = put_request(s, request, from_ns, until_ns);
+			rc = put_request(s, w, request, from_ns, until_ns);
 		from_ns = until_ns;
 	}
 	return rc;
 }
 
-static enum inside inside_of(const struct service_stream *s, const struct eta_region *region)
+/* What the thread PART does in its REGION. */
+static enum inside inside_of(const struct merge *merge, const struct merge_part *part,
+			     uint32_t region)
 {
-	const struct eta_location *location =
-		&s->merge->inputs[s->part.input].trace->defs.locations[s->part.location];
+	const struct eta_defs *defs = &merge->inputs[part->input].trace->defs;
+	const struct eta_location *location = &defs->locations[part->location];
+	enum eta_level level = defs->regions[region].level;
 
-	switch (region->reason) {
+	switch (defs->regions[region].reason) {
 	case ETA_REASON_QUEUE:
 	case ETA_REASON_DEVICE:
 	case ETA_REASON_OTHER_WAIT:
@@ -333,13 +346,87 @@ static enum inside inside_of(const struct service_stream *s, const struct eta_re
 	case ETA_REASON_RUN_QUEUE:
 	case ETA_REASON_WAKE_UP:
 		/* nobody runs in a track; a library call is not seen to sleep */
-		return location->track || region->level == ETA_LEVEL_USER ||
-				       region->level == ETA_LEVEL_NONE
-			       ? RESTS
-			       : RUNS;
+		return location->track || level == ETA_LEVEL_USER || level == ETA_LEVEL_NONE ? RESTS
+											     : RUNS;
 	default:
 		return RESTS;
 	}
+}
+
+/* ---- where the host is a guest itself ---- */
+
+static const struct service_guest *guest_of(struct service_stream *s, uint32_t input)
+{
+	if (s->asked_input != input) {
+		s->asked = services_guest(s->merge, input);
+		s->asked_input = input;
+	}
+	return s->asked;
+}
+
+/* The thread of QEMU that does CALL, in a guest, with its requests from then on. */
+static void waiter_of(const struct service_stream *s, const struct service_call *call,
+		      const struct service_guest *guest, struct waiter *w)
+{
+	const struct merge_part part = { call->input, call->location };
+	const struct merge_part behind = { call->input, call->location + 1 };
+	const struct services *all = s->services;
+	size_t low = services_first_of(all, false, &part);
+	size_t end = services_first_of(all, false, &behind), high = end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (all->requests[all->requests_by_thread[middle]].begin_ns < call->begin_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*w = (struct waiter){ .guest = guest,
+			      .requests = all->requests_by_thread + low,
+			      .n_requests = end - low };
+}
+
+/* What the host of CALL's thread did from FROM_NS to TO_NS, while that was in its REGION. */
+static int put_below(struct service_stream *s, const struct service_call *call, uint32_t region,
+		     uint64_t from_ns, uint64_t to_ns)
+{
+	const struct service_guest *guest = guest_of(s, call->input);
+	const struct merge_part part = { call->input, call->location };
+	enum inside inside = guest ? inside_of(s->merge, &part, region) : RESTS;
+	struct waiter below;
+	int rc;
+
+	/* of damaged inputs two may be guests of each other */
+	if (inside == RESTS || s->nesting == s->services->n_guests)
+		return 0;
+	waiter_of(s, call, guest, &below);
+	s->nesting++;
+	rc = inside == WAITS ? put_host(s, &below, from_ns, to_ns)
+			     : put_steals(s, &below, from_ns, to_ns, true, ETA_NONE);
+	s->nesting--;
+	return rc;
+}
+
+static int put_piece(struct service_stream *s, const struct waiter *w,
+		     const struct service_call *call, const struct service_piece *piece,
+		     uint64_t from_ns, uint64_t to_ns)
+{
+	const struct eta_defs *defs = &s->services->trace->defs;
+	uint32_t location = s->services->located[call->input][call->location];
+	uint32_t process = defs->locations[location].process;
+	struct eta_event enter = { .region = s->merge->inputs[call->input].regions[piece->region],
+				   .device = ETA_NONE };
+	int rc;
+
+	set_who(s, w, eta_machine(defs, defs->processes[process].host), piece->who, piece->begin_ns,
+		&enter);
+	if (defs->regions[enter.region].level == ETA_LEVEL_BLOCK)
+		enter.device = device_of(s, call, piece->handle);
+	rc = begin_region(s, from_ns, &enter);
+	if (rc == 0)
+		rc = put_below(s, call, piece->region, from_ns, to_ns);
+	return rc ? rc : end_region(s, to_ns, enter.region);
 }
 
 /* ---- in a host: what was for a guest ---- */
@@ -448,21 +535,20 @@ static int take(struct service_stream *s, const struct eta_event *event)
 	struct eta_event *out;
 	int rc = 0;
 
-	if (inside == WAITS && s->n_requests)
-		rc = put_host(s, s->last_ns, event->time_ns);
-	else if (inside == RUNS && s->guest)
-		rc = put_steals(s, s->last_ns, event->time_ns, true, ETA_NONE);
+	if (inside == WAITS && s->own.n_requests)
+		rc = put_host(s, &s->own, s->last_ns, event->time_ns);
+	else if (inside == RUNS && s->own.guest)
+		rc = put_steals(s, &s->own, s->last_ns, event->time_ns, true, ETA_NONE);
 	s->last_ns = event->time_ns;
 	if (rc)
 		return rc;
 	if (event->kind == ETA_ENTER) {
 		if (!ARRAY_FITS(s->inside, s->depth + 1, s->inside_room))
 			return -ENOMEM;
-		s->inside[s->depth++] = inside_of(
-			s, &s->merge->inputs[s->part.input].trace->defs.regions[event->region]);
+		s->inside[s->depth++] = inside_of(s->merge, &s->part, event->region);
 	}
 	if (event->kind <= ETA_LEAVE)
-		s->cpu = event->has & (ETA_HAS_STACK | ETA_EVENT_OF_HOST) ? 0 : event->cpu;
+		s->own.cpu = event->has & (ETA_HAS_STACK | ETA_EVENT_OF_HOST) ? 0 : event->cpu;
 	out = put(s, event);
 	if (!out)
 		return -ENOMEM;

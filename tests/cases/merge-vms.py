@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import sys
 import tempfile
 import types
 
@@ -77,6 +76,28 @@ def sums_are_right(report):
     return threads
 
 
+def hosts_of_hosts_are_there(rows):
+    """What a thread of a's QEMU waits for in the host is in the waits of the nested guest that it works for."""
+    waits = [row for row in rows["nested"] if row.depth == "2" and row.region in ("block:queue", "block:device")]
+    inner = [row for row in rows["nested"] if row.depth == "3"]
+    served = collections.defaultdict(list)
+    for row in sorted((row for row in rows["a"] if row.pid == "90"), key=lambda row: (row.tid, int(row.begin_ns))):
+        spans = served[row.region, row.who_host]
+        if spans and spans[-1][1] == int(row.begin_ns):  # an event of the thread divides it
+            spans[-1][1] = int(row.end_ns)
+        else:
+            spans.append([int(row.begin_ns), int(row.end_ns)])
+    for row in inner:
+        begin, end = int(row.begin_ns), int(row.end_ns)
+        assert any(first <= begin and end <= last for first, last in served[row.region, row.who_host]), row
+    assert {"block:virtio", "block:queue", "block:device", "cpu:steal"} <= {row.region for row in inner}
+    # between the end of a request of a and that of the wait for it is the way of its completion
+    time = sum(int(row.end_ns) - int(row.begin_ns) for row in waits)
+    covered = sum(int(row.end_ns) - int(row.begin_ns) for row in inner if any(
+        int(wait.begin_ns) <= int(row.begin_ns) and int(row.end_ns) <= int(wait.end_ns) for wait in waits))
+    assert 0.98 * time < covered <= time, (covered, time)
+
+
 with tempfile.TemporaryDirectory(prefix="sci-test.") as folder:
     os.chdir(folder)
     for seed in "123":
@@ -96,13 +117,18 @@ with tempfile.TemporaryDirectory(prefix="sci-test.") as folder:
         assert {thread["host"] for thread in threads} == set(AHEAD), [(t["host"], t["tid"]) for t in threads]
         # a request of the nested guest is one of a's QEMU for it, and on the host one of the QEMU of a: its own thread has
         # slowed b
-        blame = {}
+        blame = {"b": {}, "nested": {}}
         for thread in threads:
-            for row in thread["blame"] if thread["host"] == "b" else ():
+            for row in thread["blame"] if thread["host"] in blame else ():
                 key = row["host"], row["name"]
-                blame[key] = blame.get(key, 0) + row["ns"]
+                of = blame[thread["host"]]
+                of[key] = of.get(key, 0) + row["ns"]
         print(seed, blame)
-        assert blame["nested", "reader tid 8"] > 0 and not any("worker" in name for _, name in blame), blame
+        assert blame["b"]["nested", "reader tid 8"] > 0, blame
+        # and b has slowed it, on the disk of the host of its host
+        assert sum(ns for (machine, _), ns in blame["nested"].items() if machine == "b") > 0, blame
+        assert not any("worker" in name for of in blame.values() for _, name in of), blame
+        hosts_of_hosts_are_there(by_machine("all.otf2"))
 
     # ---- a guest's spool is damaged in the middle of what one of its CPUs recorded: thread 9 of a was on it ----
     good = by_machine("all.otf2")
