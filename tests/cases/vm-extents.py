@@ -115,6 +115,33 @@ for name, form in images:
 machine.kill()
 machine.wait()
 
+# ---- encrypted: a sector of the guest is the one at its place in the cluster, and no other ----
+SECRET = ["--object", "secret,id=key,data=word"]
+KEY = "encrypt.key-secret=key"
+run("qemu-img", "create", "-q", "-f", "qcow2", *SECRET, "-o", f"encrypt.format=luks,encrypt.iter-time=10,{KEY}", "closed.qcow2", "24M")
+
+
+def write(pattern, at, size):
+    run("qemu-io", *SECRET, "--image-opts", f"driver=qcow2,file.filename=closed.qcow2,{KEY}", "-c", f"write -P {pattern} {at} {size}")
+    with open("closed.qcow2", "rb") as file:
+        return file.read()
+
+
+was = write(1, MB, 256 * KB)
+os.sync()
+machine = begin(*SECRET, "-drive", f"file=closed.qcow2,if=none,format=qcow2,id=c,{KEY}")
+lines = of(extents(), machine, path("closed.qcow2"))
+print(lines)
+machine.kill()
+machine.wait()
+rows = [tuple(map(int, row)) for row in re.findall(r"^ +(\d+) +(\d+) +(\d+) +(\d+)$", lines, re.M)]
+assert sum(size for *_places, size in rows) == 256 * KB and "encrypted" in lines, lines
+for sector in MB, MB + 77 * KB, MB + 256 * KB - 512:
+    place, = (at + sector - guest for guest, at, _sector, size in rows if guest <= sector < guest + size)
+    now = write(2, sector, 512)
+    assert {i // 512 for i in range(len(was)) if was[i] != now[i]} == {place // 512}, (sector, place)
+    was = now
+
 # ---- what has no place, and what cannot be read ----
 run("qemu-img", "convert", "-c", "-O", "qcow2", "b.qcow2", "packed.qcow2")
 run("qemu-img", "create", "-q", "-f", "qcow2", "-b", "b.qcow2", "-F", "qcow2", "top.qcow2")
