@@ -39,16 +39,17 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/sweep/elsewhere.c \
 	src/analysis/tables/durations.c src/analysis/tables/durations.h \
 	src/analysis/tables/engine.c src/analysis/tables/engine.h \
-	src/analysis/tables/location-result.h \
+	src/analysis/tables/location-result.c src/analysis/tables/location-result.h \
 	src/analysis/tables/file-names.c src/analysis/tables/file-names.h \
 	src/analysis/passes/files-score.c \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
 	src/analysis/tables/earlier.c src/analysis/tables/earlier.h \
 	src/analysis/exchange/class-packet.c src/analysis/exchange/class-packet.h \
-	src/analysis/exchange/deal.c src/analysis/exchange/engine-exchange.h \
+	src/analysis/exchange/collect.c src/analysis/exchange/deal.c src/analysis/exchange/engine-exchange.h \
 	src/analysis/exchange/exchange.c src/analysis/exchange/exchange.h \
 	src/analysis/exchange/found-exchange.c \
 	src/analysis/exchange/pass-exchange.c \
+	src/analysis/exchange/record-packet.c src/analysis/exchange/record-packet.h \
 	src/analysis/exchange/reference-exchange.c \
 	src/analysis/exchange/rows-exchange.c \
 	src/analysis/passes/habits-score.c \
@@ -65,6 +66,7 @@ src_libanalysis_la_SOURCES = \
 	src/common/parallel.c src/common/parallel.h \
 	src/analysis/passes/pass.c src/analysis/passes/passes.h \
 	src/analysis/sweep/presence.c src/analysis/sweep/presence.h \
+	src/analysis/tables/record-words.h \
 	src/analysis/tables/records.c src/analysis/tables/records.h \
 	src/analysis/tables/reference.c src/analysis/tables/reference.h \
 	src/analysis/passes/references.c \

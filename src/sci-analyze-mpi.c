@@ -19,6 +19,7 @@ enum { TAG_SIZE, TAG_BYTES };
 #define MOST_BYTES ((size_t)1 << 30) /* MPI's counts are int */
 #define LEAST_SLEEP_NS 20000
 #define MOST_SLEEP_NS 1000000
+#define MOST_SEND_SLEEP_NS 100000 /* some send a piece each time they are asked */
 
 static struct exchange all;
 
@@ -26,6 +27,12 @@ static struct exchange all;
  * MPI libraries spin while they wait, and that on the CPUs of those who are waited for, where there
  * are more processes than CPUs.
  */
+static void sleep_longer(struct timespec *t, long most_ns)
+{
+	nanosleep(t, NULL);
+	t->tv_nsec = t->tv_nsec * 2 < most_ns ? t->tv_nsec * 2 : most_ns;
+}
+
 static void wait_for(int from, int tag)
 {
 	struct timespec t = { .tv_nsec = LEAST_SLEEP_NS };
@@ -35,8 +42,23 @@ static void wait_for(int from, int tag)
 		MPI_Iprobe(from, tag, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
 		if (is_there)
 			return;
-		nanosleep(&t, NULL);
-		t.tv_nsec = t.tv_nsec * 2 < MOST_SLEEP_NS ? t.tv_nsec * 2 : MOST_SLEEP_NS;
+		sleep_longer(&t, MOST_SLEEP_NS);
+	}
+}
+
+/* The same until the other takes it, which may have others to hear before. */
+static void send_part(int to, const void *bytes, int n)
+{
+	struct timespec t = { .tv_nsec = LEAST_SLEEP_NS };
+	MPI_Request request;
+	int is_done = 0;
+
+	MPI_Isend(bytes, n, MPI_BYTE, to, TAG_BYTES, MPI_COMM_WORLD, &request);
+	for (;;) {
+		MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+		if (is_done)
+			return;
+		sleep_longer(&t, MOST_SEND_SLEEP_NS);
 	}
 }
 
@@ -50,8 +72,7 @@ static int send_bytes(void *arg, unsigned to, const void *bytes, size_t size)
 	for (size_t at = 0; at < size; at += MOST_BYTES) {
 		size_t part = size - at < MOST_BYTES ? size - at : MOST_BYTES;
 
-		MPI_Send((const char *)bytes + at, (int)part, MPI_BYTE, (int)to, TAG_BYTES,
-			 MPI_COMM_WORLD);
+		send_part((int)to, (const char *)bytes + at, (int)part);
 	}
 	return 0;
 }
@@ -97,12 +118,13 @@ static void put_figures(void)
 	dprintf(fd,
 		"rank %u: %" PRIu64 " events, %.3f CPU s, %" PRIu64 " bytes sent, of them %" PRIu64
 		" of results, %" PRIu64 " bytes put aside, %ld KiB of memory, %" PRIu64
-		" bytes of company, %" PRIu64 " operations of it\n",
+		" bytes of company, %" PRIu64 " operations of it, %" PRIu64
+		" bytes of what was read for others, %" PRIu64 " operations of it\n",
 		all.rank, all.events,
 		(double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
 			(double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,
 		all.sent_bytes, all.gathered_bytes, all.spilled_bytes, used.ru_maxrss,
-		all.company_bytes, all.company_operations);
+		all.company_bytes, all.company_operations, all.handed_bytes, all.handed_operations);
 	close(fd);
 }
 

@@ -17,7 +17,7 @@ EVENTS = int(os.environ.get("SCI_BENCH_EVENTS", 40_000_000))
 BANDWIDTH = float(os.environ.get("SCI_BENCH_BANDWIDTH", 1e9))
 RUNS = int(os.environ.get("SCI_BENCH_RUNS", 3))
 ENV = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "SCI_MPI_FIGURES": "figures"}
-NAMES = "events", "cpu", "sent", "results", "aside", "memory", "company", "shared"
+NAMES = "events", "cpu", "sent", "results", "aside", "memory", "company", "shared", "handed", "divided"
 
 
 def skip(why):
@@ -65,13 +65,20 @@ def worst(ranks, name):
 
 
 def processes():
-    """P = 1, 2, 4, 8 of 8 uneven machines."""
-    parts = [EVENTS * (12 - i) // 68 for i in range(8)]
-    generate("uneven", 8, 128, parts)
+    """P = 1, 2, 4, 8 of 8 uneven machines, of one large machine beside small ones, and of one alone."""
+    for machines, parts in (("8 uneven machines", [(12 - i) / 68 for i in range(8)]), ("one large machine beside 7", [0.65] + 7 * [0.05]),
+                            ("1 machine", [1])):
+        of_machines(machines, 1024 // len(parts), [int(EVENTS * part) for part in parts])
+    print("asked: CPU s 1.1 of one at 8; most events 1.2 of the mean; 70 B of an operation that is handed over; 64 MiB of memory")
+
+
+def of_machines(machines, threads, parts):
+    """P = 1, 2, 4, 8 of machines with that many events."""
+    generate("uneven", len(parts), threads, parts)
     timed("sci-analyze", "--threads=1", "uneven")
-    print(f"8 machines, 1024 threads, {sum(parts) / 1e6:.0f} M events; medians of {RUNS}")
-    print(f"{'':24}{'CPU s':>7}{'of one':>8}{'most events':>13}{'sent: classes':>15}{'results':>11}{'put aside':>11}{'memory':>10}"
-          f"{'measured':>10}{'model':>8}")
+    print(f"{machines}, 1024 threads, {sum(parts) / 1e6:.0f} M events; medians of {RUNS}")
+    print(f"{'':24}{'CPU s':>7}{'of one':>8}{'most events':>13}{'sent: classes':>15}{'results':>11}{'handed over':>13}{'each':>8}{'put aside':>11}"
+          f"{'memory':>10}{'measured':>10}{'model':>8}")
     alone = None
     for n in (0, 1, 2, 4, 8):
         rounds = []
@@ -84,20 +91,19 @@ def processes():
         took, cpu = median([r[0] for r in rounds]), median([sum(rank["cpu"] for rank in r[1]) for r in rounds])
         if not n:
             alone = cpu
-            print(f"{'sci-analyze --threads=1':24}{cpu:7.2f}{1:8.2f}{'':60}{took:8.2f} s")
+            print(f"{'sci-analyze --threads=1':24}{cpu:7.2f}{1:8.2f}{'':81}{took:8.2f} s")
             continue
         ranks = rounds[-1][1]
-        results, sent = (sum(rank[name] for rank in ranks) for name in ("results", "sent"))
+        results, sent, handed, divided = (sum(rank[name] for rank in ranks) for name in ("results", "sent", "handed", "divided"))
         model = max(rank["cpu"] for rank in ranks) + sent / BANDWIDTH
         measured = f"{took:.2f} s" if n <= os.cpu_count() else "-"
-        print(f"{f'{n} processes':24}{cpu:7.2f}{cpu / alone:8.2f}{worst(ranks, 'events'):13.2f}{(sent - results) / 1024:11.0f} KiB"
-              f"{results / 1024:7.0f} KiB{sum(rank['aside'] for rank in ranks) / 1e6:8.0f} MB"
+        print(f"{f'{n} processes':24}{cpu:7.2f}{cpu / alone:8.2f}{worst(ranks, 'events'):13.2f}{(sent - results - handed) / 1024:11.0f} KiB"
+              f"{results / 1024:7.0f} KiB{handed / 1e6:10.1f} MB{handed / divided if divided else 0:6.1f} B{sum(rank['aside'] for rank in ranks) / 1e6:8.0f} MB"
               f"{max(rank['memory'] for rank in ranks) / 1024:6.0f} MiB{measured:>10}{model:6.2f} s", flush=True)
         if n == 8:
             for at, rank in enumerate(ranks):
                 print(f"  rank {at}: {rank['events'] / 1e6:.1f} M events, {rank['cpu']:.2f} CPU s, {rank['sent'] / 1024:.0f} KiB sent, "
                       f"{rank['aside'] / 1e6:.0f} MB put aside, {rank['memory'] / 1024:.0f} MiB")
-    print("asked: CPU s 1.1 of one at 8; most events 1.2 of the mean; 64 MiB of memory")
     shutil.rmtree("uneven")
 
 

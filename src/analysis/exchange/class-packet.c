@@ -1,4 +1,4 @@
-/* Classes and tallies as bytes. */
+/* Classes, tallies, sums and call sites as bytes. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "class-packet.h"
 
@@ -231,4 +231,53 @@ int class_take_solo(struct packet *p, struct class *c)
 		rc = durations_merge(&c->solo, &taken);
 	durations_free(&taken);
 	return rc;
+}
+
+/* ---- sums ---- */
+
+void sum_put(struct packet *p, const struct sum *sum)
+{
+	packet_put(p, sum->key);
+	packet_put(p, sum->ns);
+	packet_put(p, sum->named_ns);
+}
+
+void sums_put(struct packet *p, const struct sums *sums)
+{
+	packet_put(p, sums->n);
+	for (uint32_t i = 0; i < sums->n; i++)
+		sum_put(p, &sums->list[i]);
+}
+
+int sums_take(struct packet *p, struct sums *sums)
+{
+	uint64_t n = packet_take(p);
+	int rc = p->rc;
+
+	for (; n && !rc; n--) {
+		uint64_t key = packet_take(p), ns = packet_take(p), named_ns = packet_take(p);
+
+		rc = p->rc ? p->rc : sums_add(sums, key, ns, named_ns);
+	}
+	return rc;
+}
+
+/* ---- call sites ---- */
+
+void site_put(struct packet *p, const struct site *s)
+{
+	packet_put(p, s->address);
+	packet_put(p, s->process);
+	packet_put(p, s->module);
+	packet_put(p, s->from);
+	packet_put(p, s->from_module);
+}
+
+void site_take(struct packet *p, struct site *s)
+{
+	s->address = packet_take(p);
+	s->process = (uint32_t)packet_take(p);
+	s->module = (uint32_t)packet_take(p);
+	s->from = packet_take(p);
+	s->from_module = (uint32_t)packet_take(p);
 }

@@ -1,8 +1,10 @@
-/* Classes and tallies as bytes. */
+/* Classes, tallies, sums and call sites as bytes. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_CLASS_PACKET_H
 #define SCI_CLASS_PACKET_H
 
+#include "src/analysis/tables/blame.h"
+#include "src/analysis/tables/callsites.h"
 #include "src/analysis/tables/classes.h"
 #include "src/common/packet.h"
 
@@ -23,5 +25,13 @@ int class_take_solo(struct packet *p, struct class *c);
 void tally_put(struct packet *p, const struct tally *t);
 /* T, where nothing is yet, gets it. 0 or -errno. */
 int tally_take(struct packet *p, struct tally *t);
+
+void sum_put(struct packet *p, const struct sum *sum);
+void sums_put(struct packet *p, const struct sums *sums);
+/* Added to what SUMS has. 0 or -errno. */
+int sums_take(struct packet *p, struct sums *sums);
+
+void site_put(struct packet *p, const struct site *s);
+void site_take(struct packet *p, struct site *s);
 
 #endif

@@ -32,58 +32,116 @@ static bool machines_meet(const struct eta_defs *defs)
 	return false;
 }
 
-/* Per part, by number: the process that reads it. */
-static uint32_t *deal_parts(struct part *parts, uint32_t n, unsigned processes)
+static unsigned least_of(const uint64_t *loads, unsigned n)
 {
-	uint32_t *readers = calloc((size_t)n + 1, sizeof(*readers));
-	uint64_t *loads = calloc(processes, sizeof(*loads));
+	unsigned least = 0;
 
-	if (!readers || !loads) {
-		free(readers);
-		free(loads);
-		return NULL;
-	}
+	for (unsigned p = 1; p < n; p++)
+		if (loads[p] < loads[least])
+			least = p;
+	return least;
+}
+
+/* KEEPERS, of PARTS by number: the process that keeps it. LOADS: their events. */
+static void deal_parts(struct part *parts, uint32_t n, unsigned processes, uint32_t *keepers,
+		       uint64_t *loads)
+{
 	if (n)
 		qsort(parts, n, sizeof(*parts), by_events);
 	for (uint32_t i = 0; i < n; i++) {
-		unsigned least = 0;
+		unsigned least = least_of(loads, processes);
 
-		for (unsigned p = 1; p < processes; p++)
-			if (loads[p] < loads[least])
-				least = p;
 		loads[least] += parts[i].events;
-		readers[parts[i].number] = least;
+		keepers[parts[i].number] = least;
 	}
-	free(loads);
-	return readers;
+}
+
+/* A location of which nothing is known has some events. */
+static uint64_t events_of(const struct eta_defs *defs, uint32_t location)
+{
+	return defs->locations[location].events + 1;
+}
+
+/*
+ * Less than this, in parts of the mean, is not worth sending what was read: what is too much for
+ * one process are few events for each of the others.
+ */
+#define TOO_MUCH 16
+
+/* The longest locations of a process that has too much are read by the one that has least. */
+static int share_reading(const struct eta_defs *defs, unsigned processes, uint32_t *readers,
+			 uint64_t *loads)
+{
+	uint32_t n = defs->n_locations;
+	struct part *list = calloc((size_t)n + 1, sizeof(*list));
+	uint64_t most = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (unsigned p = 0; p < processes; p++)
+		most += loads[p];
+	most /= processes;
+	most += most / TOO_MUCH;
+	for (uint32_t l = 0; l < n; l++)
+		list[l] = (struct part){ l, events_of(defs, l) };
+	if (n)
+		qsort(list, n, sizeof(*list), by_events);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t *reader = &readers[list[i].number];
+		unsigned least = least_of(loads, processes);
+
+		if (loads[*reader] <= most || loads[least] + list[i].events >= loads[*reader])
+			continue;
+		loads[*reader] -= list[i].events;
+		loads[least] += list[i].events;
+		*reader = least;
+	}
+	free(list);
+	return 0;
+}
+
+/* Per location, by machine: the number of its part. */
+static int deal(struct engine *e, uint32_t *part_of, uint32_t n_parts, uint64_t *loads)
+{
+	const struct eta_defs *defs = e->defs;
+	const struct exchange *x = e->options.exchange;
+	struct part *parts = calloc((size_t)n_parts + 1, sizeof(*parts));
+	uint32_t *keepers = calloc((size_t)n_parts + 1, sizeof(*keepers));
+	bool together = machines_meet(defs);
+
+	for (uint32_t l = 0; parts && keepers && l < defs->n_locations; l++) {
+		part_of[l] = together ? 0 : part_of[l];
+		parts[part_of[l]].number = part_of[l];
+		parts[part_of[l]].events += events_of(defs, l);
+	}
+	if (parts && keepers)
+		deal_parts(parts, together && n_parts ? 1 : n_parts, x->n, keepers, loads);
+	for (uint32_t l = 0; keepers && l < defs->n_locations; l++)
+		e->keepers[l] = e->readers[l] = keepers[part_of[l]];
+	free(parts);
+	free(keepers);
+	return parts && keepers ? share_reading(defs, x->n, e->readers, loads) : -ENOMEM;
 }
 
 int engine_deal(struct engine *e)
 {
 	const struct exchange *x = e->options.exchange;
-	uint32_t n = e->defs->n_locations, n_parts, *part_of, *readers = NULL;
-	struct part *parts;
+	uint32_t n = e->defs->n_locations, n_parts, *part_of;
+	uint64_t *loads;
+	int rc = -ENOMEM;
 
 	if (!x)
 		return 0;
 	e->elsewhere = calloc((size_t)n + 1, sizeof(*e->elsewhere));
+	e->keepers = calloc((size_t)n + 1, sizeof(*e->keepers));
+	e->readers = calloc((size_t)n + 1, sizeof(*e->readers));
+	loads = calloc(x->n, sizeof(*loads));
 	part_of = machines_new(e->defs, &n_parts);
-	parts = calloc((size_t)n_parts + 1, sizeof(*parts));
-	if (part_of && parts && e->elsewhere) {
-		bool together = machines_meet(e->defs);
-
-		for (uint32_t l = 0; l < n; l++) {
-			part_of[l] = together ? 0 : part_of[l];
-			parts[part_of[l]].number = part_of[l];
-			/* a location of which nothing is known has some events */
-			parts[part_of[l]].events += e->defs->locations[l].events + 1;
-		}
-		readers = deal_parts(parts, together ? 1 : n_parts, x->n);
-	}
-	for (uint32_t l = 0; readers && l < n; l++)
-		e->elsewhere[l] = readers[part_of[l]] != x->rank;
+	if (e->elsewhere && e->keepers && e->readers && loads && part_of)
+		rc = deal(e, part_of, n_parts, loads);
+	for (uint32_t l = 0; !rc && l < n; l++)
+		e->elsewhere[l] = e->readers[l] != x->rank;
 	free(part_of);
-	free(parts);
-	free(readers);
-	return readers ? 0 : -ENOMEM;
+	free(loads);
+	return rc;
 }

@@ -12,9 +12,11 @@
  */
 
 /*
- * deal.c: which locations this process reads. Those of a machine are read by one process, since
- * what disturbs each other is on one machine; machines are dealt out by their events, most first,
- * each to the process that has least. 0 or -ENOMEM.
+ * deal.c: who keeps which locations, and who reads them. Those of a machine are kept by one
+ * process, since what disturbs each other is on one machine; machines are dealt out by their
+ * events, most first, each to the process that has least. Who has more than the others has some
+ * locations read by those. Until engine_collect, locations are elsewhere where they are read by
+ * others. 0 or -ENOMEM.
  */
 int engine_deal(struct engine *e);
 
@@ -26,6 +28,12 @@ int engine_exchange_found(struct engine *e, int rc, bool *again);
  * numbers, and know of each location when it was active and how much it has.
  */
 int engine_exchange_pass(struct engine *e, int rc);
+/*
+ * collect.c: what was read for others goes to those that keep it: tallies, and what was put aside.
+ * Afterwards locations are elsewhere where others keep them. An analysis that puts nothing aside
+ * leaves them where they were read.
+ */
+int engine_collect(struct engine *e, int rc);
 /* Of the classes, the operations that overlapped no other thread's. */
 int engine_exchange_solo(struct engine *e, int rc);
 

@@ -16,29 +16,44 @@ static void name_failure(struct exchange *x, int rc)
 		snprintf(x->failure, sizeof(x->failure), "rank %u: %s", x->rank, strerror(-rc));
 }
 
-/* A message begins with whether its sender has failed; then follows what, as it is. */
+/* What a message begins with. */
+enum {
+	MESSAGE_LAST,	/* of the sender; what PUT gave follows */
+	MESSAGE_FAILED, /* the sender has failed; then follows what, as it is */
+	MESSAGE_MORE,	/* as the last, but another one comes */
+};
+
 static int send_failure(struct exchange *x, unsigned to, int rc)
 {
-	unsigned char bytes[1 + sizeof(x->failure)] = { true };
+	unsigned char bytes[1 + sizeof(x->failure)] = { MESSAGE_FAILED };
 
 	name_failure(x, rc);
 	memcpy(bytes + 1, x->failure, sizeof(x->failure));
 	return x->send(x->arg, to, bytes, sizeof(bytes));
 }
 
+/* 0, EXCHANGE_MORE from PUT, or -errno. */
 static int send_one(struct exchange *x, unsigned to, int rc, exchange_fn put, void *arg)
 {
 	struct packet p = { 0 };
+	bool more = false;
 	int sent;
 
-	packet_put(&p, false);
+	packet_put(&p, MESSAGE_LAST);
 	if (!rc && put)
 		rc = put(arg, &p);
+	if (rc == EXCHANGE_MORE) {
+		more = true;
+		rc = 0;
+	}
 	rc = rc ? rc : p.rc;
+	if (more && !rc)
+		p.bytes[0] = MESSAGE_MORE;
 	sent = rc ? send_failure(x, to, rc) : x->send(x->arg, to, p.bytes, p.n);
 	x->sent_bytes += rc ? 0 : p.n;
 	packet_free(&p);
-	return rc ? rc : sent;
+	rc = rc ? rc : sent;
+	return !rc && more ? EXCHANGE_MORE : rc;
 }
 
 /* IS_FIRST: nothing has failed here. */
@@ -52,12 +67,17 @@ static void take_failure(struct exchange *x, const struct packet *p, bool is_fir
 		eta_error("%s", x->failure);
 }
 
-static int receive_one(struct exchange *x, unsigned from, int rc, exchange_fn take, void *arg)
+/* *MORE: another one comes; NULL where it never does. */
+static int receive_one(struct exchange *x, unsigned from, int rc, exchange_fn take, void *arg,
+		       bool *more)
 {
 	struct packet p = { 0 };
 	int received = x->receive(x->arg, from, &p);
-	bool failed = !received && packet_take(&p);
+	uint64_t kind = received ? MESSAGE_LAST : packet_take(&p);
+	bool failed = kind == MESSAGE_FAILED;
 
+	if (more)
+		*more = kind == MESSAGE_MORE;
 	if (!rc)
 		rc = received;
 	if (failed)
@@ -80,7 +100,7 @@ int exchange_reduce(struct exchange *x, int rc, exchange_fn put, exchange_fn tak
 		if (x->rank & step)
 			return send_one(x, x->rank - step, rc, put, arg);
 		if (x->rank + step < x->n)
-			rc = receive_one(x, x->rank + step, rc, take, arg);
+			rc = receive_one(x, x->rank + step, rc, take, arg, NULL);
 	}
 	return rc;
 }
@@ -94,10 +114,28 @@ int exchange_broadcast(struct exchange *x, int rc, exchange_fn put, exchange_fn 
 	while (step < x->n && !(x->rank & step))
 		step *= 2;
 	if (x->rank)
-		rc = receive_one(x, x->rank - step, rc, take, arg);
+		rc = receive_one(x, x->rank - step, rc, take, arg, NULL);
 	for (step /= 2; step; step /= 2)
 		if (x->rank + step < x->n)
 			rc = send_one(x, x->rank + step, rc, put, arg);
+	return rc;
+}
+
+int exchange_hand_over(struct exchange *x, unsigned from, unsigned to, int rc, exchange_fn put,
+		       exchange_fn take, void *arg)
+{
+	bool more = true;
+
+	if (x->rank == to) {
+		while (more)
+			rc = receive_one(x, from, rc, take, arg, &more);
+		return rc;
+	}
+	while (more) {
+		rc = send_one(x, to, rc, put, arg);
+		more = rc == EXCHANGE_MORE;
+		rc = more ? 0 : rc;
+	}
 	return rc;
 }
 
@@ -113,7 +151,7 @@ int exchange_gather(struct exchange *x, int rc, exchange_fn put, exchange_fn tak
 		return rc;
 	}
 	for (unsigned from = 1; from < x->n; from++)
-		rc = receive_one(x, from, rc, take, arg);
+		rc = receive_one(x, from, rc, take, arg, NULL);
 	return rc;
 }
 

@@ -20,6 +20,8 @@ struct exchange {
 	uint64_t gathered_bytes;     /* of those sent: to rank 0 alone */
 	uint64_t company_bytes;	     /* of those sent: operations on what several machines use, */
 	uint64_t company_operations; /* and how many this process has read of those */
+	uint64_t handed_bytes;	     /* of those sent: operations that others need, */
+	uint64_t handed_operations;  /* how many */
 	char failure[512]; /* what failed here, or where another process said so; "" unknown */
 };
 
@@ -38,6 +40,14 @@ typedef int (*exchange_fn)(void *arg, struct packet *p);
 int exchange_reduce(struct exchange *x, int rc, exchange_fn put, exchange_fn take, void *arg);
 /* From rank 0 to all, along the same tree. All know of a failure of rank 0. */
 int exchange_broadcast(struct exchange *x, int rc, exchange_fn put, exchange_fn take, void *arg);
+/*
+ * From one process to another, in as many messages as it takes: PUT gives EXCHANGE_MORE where it
+ * has more for the next. Only these two take part. One that has failed takes what comes, and drops
+ * it. If there are several, all processes call it for those that they take part in, in one order.
+ */
+#define EXCHANGE_MORE 1
+int exchange_hand_over(struct exchange *x, unsigned from, unsigned to, int rc, exchange_fn put,
+		       exchange_fn take, void *arg);
 /* From each to rank 0, in the order of the ranks. */
 int exchange_gather(struct exchange *x, int rc, exchange_fn put, exchange_fn take, void *arg);
 /* All know of the failure of any. */

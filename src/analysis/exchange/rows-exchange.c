@@ -139,15 +139,8 @@ static int take_files(struct packet *p, struct engine *e)
 static void put_sites(struct packet *p, const struct sites *sites)
 {
 	packet_put(p, sites->n);
-	for (uint32_t i = 0; i < sites->n; i++) {
-		const struct site *s = &sites->list[i];
-
-		packet_put(p, s->address);
-		packet_put(p, s->process);
-		packet_put(p, s->module);
-		packet_put(p, s->from);
-		packet_put(p, s->from_module);
-	}
+	for (uint32_t i = 0; i < sites->n; i++)
+		site_put(p, &sites->list[i]);
 }
 
 /* MAP: their numbers at rank 0, N of them; the caller's to free. */
@@ -161,13 +154,8 @@ static int take_sites(struct packet *p, struct engine *e, uint32_t **map, uint32
 	list = calloc((size_t)*n + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < *n; i++) {
-		list[i].address = packet_take(p);
-		list[i].process = (uint32_t)packet_take(p);
-		list[i].module = (uint32_t)packet_take(p);
-		list[i].from = packet_take(p);
-		list[i].from_module = (uint32_t)packet_take(p);
-	}
+	for (uint32_t i = 0; i < *n; i++)
+		site_take(p, &list[i]);
 	rc = p->rc ? p->rc : callsites_add(&e->callsites, list, *n, map);
 	free(list);
 	return rc;
@@ -188,11 +176,7 @@ static void count_sum(void *arg, const struct sum *sum)
 
 static void put_sum(void *arg, const struct sum *sum)
 {
-	struct packet *p = ((struct listing *)arg)->p;
-
-	packet_put(p, sum->key);
-	packet_put(p, sum->ns);
-	packet_put(p, sum->named_ns);
+	sum_put(((struct listing *)arg)->p, sum);
 }
 
 static void put_row(struct packet *p, const struct blame_row *row, uint32_t n_locations)
@@ -203,28 +187,6 @@ static void put_row(struct packet *p, const struct blame_row *row, uint32_t n_lo
 	blame_row_list(row, n_locations, count_sum, &listing);
 	packet_put(p, listing.n);
 	blame_row_list(row, n_locations, put_sum, &listing);
-}
-
-static void put_sums(struct packet *p, const struct sums *sums)
-{
-	struct listing listing = { p, 0 };
-
-	packet_put(p, sums->n);
-	for (uint32_t i = 0; i < sums->n; i++)
-		put_sum(&listing, &sums->list[i]);
-}
-
-static int take_sums(struct packet *p, struct sums *sums)
-{
-	uint64_t n = packet_take(p);
-	int rc = p->rc;
-
-	for (; n && !rc; n--) {
-		uint64_t key = packet_take(p), ns = packet_take(p), named_ns = packet_take(p);
-
-		rc = p->rc ? p->rc : sums_add(sums, key, ns, named_ns);
-	}
-	return rc;
 }
 
 /* ---- locations ---- */
@@ -331,7 +293,7 @@ static void put_location(struct packet *p, const struct engine *e, uint32_t loca
 	for (int level = 0; level < ETA_N_LEVELS; level++)
 		packet_put_wide(p, r->level_square[level]);
 	put_row(p, &r->blame, e->defs->n_locations);
-	put_sums(p, &r->worked_for);
+	sums_put(p, &r->worked_for);
 	packet_put_signed(p, r->undecided_ns);
 	put_bins(p, r->bins, e->options.n_bins);
 	put_slowed(p, &r->slowed);
@@ -372,9 +334,9 @@ static int take_location(struct packet *p, const struct engine *e, uint32_t loca
 		r->level_square[level] = packet_take_wide(p);
 	r->blame.below = (uint32_t)packet_take(p);
 	if (!rc)
-		rc = take_sums(p, &r->blame.some);
+		rc = sums_take(p, &r->blame.some);
 	if (!rc)
-		rc = take_sums(p, &r->worked_for);
+		rc = sums_take(p, &r->worked_for);
 	r->undecided_ns = packet_take_signed(p);
 	if (!rc)
 		rc = take_bins(p, &r->bins, e->options.n_bins);

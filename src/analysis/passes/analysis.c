@@ -54,6 +54,8 @@ void engine_close(struct engine *e)
 	company_free(&e->company);
 	baseline_free(&e->baseline);
 	free(e->elsewhere);
+	free(e->readers);
+	free(e->keepers);
 	free(e->thread_of);
 	free(e->references);
 	free(e->class_times);

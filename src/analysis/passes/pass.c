@@ -428,30 +428,6 @@ static void sum_classes(struct engine *e)
 		}
 }
 
-void location_tallies_free(struct location_result *r)
-{
-	for (uint32_t t = 0; t < r->n_tallies; t++)
-		free(r->tallies[t].contended);
-	free(r->tallies);
-	r->tallies = NULL;
-	r->n_tallies = r->room = 0;
-}
-
-static void location_result_free(struct location_result *r)
-{
-	location_tallies_free(r);
-	blame_row_free(&r->blame);
-	sums_free(&r->worked_for);
-	free(r->bins);
-	slowed_list_free(&r->slowed);
-	free(r->pieces);
-	free(r->busy);
-	spill_stream_free(&r->operations_stream);
-	spill_stream_free(&r->bios_stream);
-	spill_stream_free(&r->solo_stream);
-	memset(r, 0, sizeof(*r));
-}
-
 void engine_locations_free(struct engine *e)
 {
 	for (uint32_t l = 0; e->locations && l < e->defs->n_locations; l++)
@@ -531,5 +507,5 @@ int engine_pass(struct engine *e)
 	}
 	if (!rc)
 		sum_classes(e);
-	return engine_exchange_pass(e, rc);
+	return engine_collect(e, engine_exchange_pass(e, rc));
 }

@@ -14,8 +14,6 @@ int engine_read(struct engine *e);
 /* pass.c: all locations to tallies, classes and the spill. */
 int engine_pass(struct engine *e);
 void engine_locations_free(struct engine *e);
-/* Of R what it did in each class. */
-void location_tallies_free(struct location_result *r);
 /* thread-of.c: fills `thread_of`; tracks live as long as their thread. */
 int engine_thread_of(struct engine *e);
 /* company.c: what other machines did meanwhile; RC as in engine-exchange.h. */

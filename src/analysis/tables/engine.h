@@ -33,9 +33,14 @@ struct engine {
 	bool spills;	    /* operations are spilled for another pass */
 	bool complete_only; /* leave out truncated operations: this trace is a baseline */
 	struct regions regions;
-	struct location_result *locations;  /* per definition */
-	bool *elsewhere;		    /* per location: another process reads it; NULL: none */
-	struct eta_counts opened;	    /* before anything was read */
+	struct location_result *locations; /* per definition */
+	/*
+	 * Per location, where several processes do it: who reads it, and who has what was read
+	 * there afterwards, with all that it may meet.
+	 */
+	uint32_t *readers, *keepers;
+	bool *elsewhere;	  /* per location: it is another process's, for now; NULL: none */
+	struct eta_counts opened; /* before anything was read */
 	struct eta_counts elsewhere_counts; /* of what others than rank 0 have read since */
 	uint32_t *thread_of;	/* per location: itself, or of an asynchronous track the thread */
 	struct classes classes; /* of all threads */
@@ -66,7 +71,7 @@ struct engine {
 
 /* The number of threads to use: the option's, but no more than there are locations. */
 unsigned engine_threads(const struct engine *e);
-/* Does another process read LOCATION? */
+/* Does another process read LOCATION, or have what was read? */
 static inline bool engine_is_elsewhere(const struct engine *e, uint32_t location)
 {
 	return e->elsewhere && e->elsewhere[location];

@@ -46,4 +46,8 @@ struct location_result {
 	uint64_t *busy;	 /* N_SLICES bits: in an operation during that slice; NULL: never */
 };
 
+/* The tallies alone; all, R is empty afterwards. */
+void location_tallies_free(struct location_result *r);
+void location_result_free(struct location_result *r);
+
 #endif
