@@ -220,8 +220,11 @@ static __always_inline bool fault_needs_memory(struct task_state *st)
 
 	if (st->for_tid || (st->active && !st->fault.endless))
 		return false;
+	/* where files or kinds are left out, it may be a fault on one of these */
+	if (!st->active && (FILES_FILTERED || !kind_passes(ETA_OP_OTHER)))
+		return false;
 	at = exception_at(bpf_get_current_task_btf());
-	if (!at)
+	if (!at || (st->fault.left_out && st->fault.at == at))
 		return false;
 	now = bpf_ktime_get_ns();
 	if (off_state(st))
