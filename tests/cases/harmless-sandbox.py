@@ -40,6 +40,9 @@ ROWS += [
 if shutil.which("man"):
     ROWS.append(Row("man", "MANPAGER=cat man --no-hyphenation ls 2>&1 | wc -c; man -w sh", whole=False))
 
+with open("/sys/devices/system/clocksource/clocksource0/current_clocksource", encoding="ascii") as file:
+    CLOCK = file.read().strip()
+
 
 def check_counts():
     """Each write of a confined program is recorded, or counted as lost."""
@@ -55,7 +58,8 @@ def check_counts():
             s = spool.Spool(scratch)
             stored = sum(op.name == "write" and op.ret == 1 for op in s.ops)
             # beside writes it opens, closes and reads a few times
-            assert stored >= least, (way, stored)
+            # where the kernel's clock is not the CPU's counter, reading it may be a system call, too
+            assert stored >= (least if CLOCK == "tsc" else min(least, 100)), (way, stored)
             assert writes <= stored + s.lost <= writes + 20, (way, stored, s.lost)
             assert not any("write" != op.name and op.ret == 1 for op in s.ops if op.name != "read")
 
