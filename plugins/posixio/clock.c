@@ -68,8 +68,7 @@ void clock_start(void)
 	fd = own_call(OPEN_READ, AT_FDCWD, CLOCKSOURCE, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	/* by itself: MemorySanitizer's strncmp knows nothing of what a system call has written here
-	 */
+	/* not by strncmp: MemorySanitizer's takes what a system call has written for unwritten */
 	if (own_call(READ, fd, source, sizeof(source) - 1) > 0 && source[0] == 't' &&
 	    source[1] == 's' && source[2] == 'c' && source[3] == '\n') {
 		if (!start_ns)
