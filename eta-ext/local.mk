@@ -1,16 +1,16 @@
-noinst_LTLIBRARIES += eta-ext/libeta.la eta-ext/libspool.la
-lib_LTLIBRARIES += eta-ext/libeta-ext.la
+noinst_LIBRARIES += eta-ext/libeta.a eta-ext/libspool.a
 
 # The writer of spool files, for the tracers; inside the traced program, so without sanitizers, and
 # without _FORTIFY_SOURCE (plugins/posixio/local.mk).
-eta_ext_libspool_la_SOURCES = eta-ext/format/own-call.c eta-ext/format/own-call.h eta-ext/format/own-map.c \
+eta_ext_libspool_a_SOURCES = eta-ext/format/own-call.c eta-ext/format/own-call.h eta-ext/format/own-map.c \
 	eta-ext/format/own-map.h eta-ext/format/launcher.h eta-ext/format/record.h eta-ext/format/spool.c eta-ext/format/spool.h \
 	eta-ext/format/spool-budget.c eta-ext/format/spool-budget.h eta-ext/format/spool-last.c \
 	eta-ext/format/spool-last.h eta-ext/format/spool-reach.c eta-ext/format/spool-reach.h
-eta_ext_libspool_la_CFLAGS = $(SCI_CFLAGS) -U_FORTIFY_SOURCE -fvisibility=hidden -Wframe-larger-than=1024
+eta_ext_libspool_a_CFLAGS = $(SCI_CFLAGS) -fPIC -U_FORTIFY_SOURCE -fvisibility=hidden \
+	-Wframe-larger-than=1024
 
 # Commands link these objects directly; libeta-ext.so is for other programs.
-eta_ext_libeta_la_SOURCES = \
+eta_ext_libeta_a_SOURCES = \
 	eta-ext/format/addresses.c \
 	eta-ext/format/addresses.h \
 	eta-ext/format/archive.c \
@@ -181,25 +181,33 @@ eta_ext_libeta_la_SOURCES = \
 	eta-ext/otf2/write-tree.c \
 	eta-ext/otf2/write.c \
 	eta-ext/otf2/write.h
-eta_ext_libeta_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(BABELTRACE2_CFLAGS)
-eta_ext_libeta_la_LIBADD = $(OTF2_LIBS) $(JANSSON_LIBS) $(BABELTRACE2_LIBS)
+eta_ext_libeta_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(BABELTRACE2_CFLAGS) -fPIC
+ETA_LIBS = eta-ext/libeta.a $(OTF2_LIBS) $(JANSSON_LIBS) $(BABELTRACE2_LIBS)
 
-eta_ext_libeta_ext_la_SOURCES =
-eta_ext_libeta_ext_la_LIBADD = eta-ext/libeta.la
-eta_ext_libeta_ext_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 \
-	-Wl,--version-script=$(top_srcdir)/eta-ext/libeta-ext.map
-eta_ext_libeta_ext_la_DEPENDENCIES = eta-ext/libeta.la eta-ext/libeta-ext.map
+# The first number changes when programs that were linked to the library have to be linked anew.
+ETA_EXT_SONAME = libeta-ext.so.1
+sharedexecdir = $(libdir)
+sharedexec_PROGRAMS = eta-ext/libeta-ext.so.1.0.0
+eta_ext_libeta_ext_so_1_0_0_SOURCES =
+eta_ext_libeta_ext_so_1_0_0_LDADD = $(eta_ext_libeta_a_OBJECTS) $(OTF2_LIBS) $(JANSSON_LIBS) $(BABELTRACE2_LIBS)
+eta_ext_libeta_ext_so_1_0_0_DEPENDENCIES = $(eta_ext_libeta_a_OBJECTS) eta-ext/libeta-ext.map
+eta_ext_libeta_ext_so_1_0_0_LINK = $(CC) $(AM_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared $(AM_LDFLAGS) \
+	-Wl,-soname,$(ETA_EXT_SONAME) -Wl,--version-script=$(top_srcdir)/eta-ext/libeta-ext.map -o $@
 EXTRA_DIST += eta-ext/libeta-ext.map
+install-exec-hook:
+	cd $(DESTDIR)$(libdir) && for name in $(ETA_EXT_SONAME) libeta-ext.so; do \
+		rm -f $$name && $(LN_S) libeta-ext.so.1.0.0 $$name || exit 1; done
+uninstall-local:
+	cd $(DESTDIR)$(libdir) && rm -f $(ETA_EXT_SONAME) libeta-ext.so
 
 # The same, static: one object, so that nothing but what the map lists can meet a program's names.
 staticdir = $(libdir)
 static_DATA = eta-ext/libeta-ext.a
 CLEANFILES += eta-ext/libeta-ext.a eta-ext/libeta-ext.o eta-ext/libeta-ext.names
-eta-ext/libeta-ext.a: eta-ext/libeta.la eta-ext/libeta-ext.map
+eta-ext/libeta-ext.a: $(eta_ext_libeta_a_OBJECTS) eta-ext/libeta-ext.map
 	$(AM_V_GEN)$(SED) -n 's/^[[:space:]]*\(eta_[a-z0-9_]*\);.*/\1/p' \
 		$(top_srcdir)/eta-ext/libeta-ext.map >eta-ext/libeta-ext.names
-	$(AM_V_at)$(CC) -r -nostdlib -o eta-ext/libeta-ext.o \
-		-Wl,--whole-archive eta-ext/.libs/libeta.a -Wl,--no-whole-archive
+	$(AM_V_at)$(CC) -r -nostdlib -o eta-ext/libeta-ext.o $(eta_ext_libeta_a_OBJECTS)
 	$(AM_V_at)$(OBJCOPY) --keep-global-symbols=eta-ext/libeta-ext.names eta-ext/libeta-ext.o
 	$(AM_V_at)rm -f $@ && $(AR) rcs $@ eta-ext/libeta-ext.o && rm -f eta-ext/libeta-ext.o
 

@@ -1,17 +1,17 @@
 # The commands. Shared by all: libcli.
-noinst_LTLIBRARIES += src/libcli.la
-src_libcli_la_SOURCES = \
+noinst_LIBRARIES += src/libcli.a
+src_libcli_a_SOURCES = \
 	src/cli.c src/cli.h \
 	src/launch.c src/launch.h \
 	src/nearest.c src/nearest.h \
 	src/options.c src/options.h \
 	src/outputs.c src/outputs.h \
 	src/privileges.c src/privileges.h
-COMMAND_LIBS = src/libcli.la eta-ext/libeta.la
+COMMAND_LIBS = src/libcli.a $(ETA_LIBS)
 
 # The analysis, without any printing, and the reports.
-noinst_LTLIBRARIES += src/libanalysis.la
-src_libanalysis_la_SOURCES = \
+noinst_LIBRARIES += src/libanalysis.a
+src_libanalysis_a_SOURCES = \
 	src/analysis/tables/accesses.c src/analysis/tables/accesses.h \
 	src/analysis/passes/analysis.c src/analysis/tables/analysis.h \
 	src/analysis/passes/application.c \
@@ -92,7 +92,7 @@ src_libanalysis_la_SOURCES = \
 	src/analysis/passes/workload.c src/analysis/passes/workload.h \
 	src/analysis/passes/workload-disks.c \
 	src/analysis/passes/workload-rows.c src/analysis/passes/workload-rows.h
-src_libanalysis_la_LIBADD = -lm -lpthread
+ANALYSIS_LIBS = src/libanalysis.a $(COMMAND_LIBS) -lm -lpthread
 
 # The first screen of a report, for those that show no more of it.
 ANSWER = \
@@ -108,8 +108,8 @@ ANSWER = \
 	src/report/words.c src/report/words.h
 
 # What sci-analyze does, for the process alone and for those of mpirun.
-noinst_LTLIBRARIES += src/libanalyze.la
-src_libanalyze_la_SOURCES = \
+noinst_LIBRARIES += src/libanalyze.a
+src_libanalyze_a_SOURCES = \
 	$(ANSWER) \
 	src/analyze.c src/analyze.h \
 	src/analyze-jobs.c src/analyze-jobs.h \
@@ -154,17 +154,16 @@ src_libanalyze_la_SOURCES = \
 	src/symbols.h \
 	src/export/output.c src/export/output.h \
 	src/common/texts.c src/common/texts.h
-src_libanalyze_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(ZLIB_CFLAGS) \
+src_libanalyze_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBDW_CFLAGS) $(ZLIB_CFLAGS) \
 	-DSCI_PAGE_FILE='"$(abs_top_srcdir)/web/page.html"'
 # the page is built from web/ by "./dev page"; building needs none of that
-page_object = src/report/html/libanalyze_la-page.lo
+page_object = src/report/html/libanalyze_a-page.$(OBJEXT)
 $(page_object): $(srcdir)/web/page.html
 web_sources = web/src/data.js web/src/dom.js web/src/format.js web/src/lanes.js web/src/main.js \
 	web/src/matrix.js web/src/missing.js web/src/page.html web/src/series.js web/src/style.css web/src/tables.js web/src/timeline.js
 EXTRA_DIST += web/page.html web/package.json web/package-lock.json web/.npmrc web/build.mjs web/picture.mjs $(web_sources)
 
-ANALYZE_LIBS = src/libanalyze.la src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS) $(LIBDW_LIBS) \
-	$(ZLIB_LIBS) -lm
+ANALYZE_LIBS = src/libanalyze.a $(ANALYSIS_LIBS) $(LIBDW_LIBS) $(ZLIB_LIBS)
 
 bin_PROGRAMS += src/sci-analyze
 src_sci_analyze_SOURCES = src/sci-analyze.c
@@ -198,16 +197,15 @@ src_sci_export_SOURCES = \
 	src/common/progress.c src/common/progress.h \
 	src/common/texts.c src/common/texts.h
 src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PROTOBUF_C_CFLAGS)
-src_sci_export_LDADD = src/libanalysis.la $(COMMAND_LIBS) $(JANSSON_LIBS)
+src_sci_export_LDADD = $(ANALYSIS_LIBS)
 EXTRA_DIST += src/export/perfetto.proto
 if HAVE_PROTOBUF_C
 src_sci_export_SOURCES += src/export/perfetto-tracks.c src/export/perfetto.h
 # code that protoc-c writes has its own warnings
-noinst_LTLIBRARIES += src/libperfetto.la
-nodist_src_libperfetto_la_SOURCES = src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
-src_libperfetto_la_CFLAGS = $(SCI_SANITIZE) $(PROTOBUF_C_CFLAGS) -w
-src_libperfetto_la_LIBADD = $(PROTOBUF_C_LIBS)
-src_sci_export_LDADD += src/libperfetto.la
+noinst_LIBRARIES += src/libperfetto.a
+nodist_src_libperfetto_a_SOURCES = src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
+src_libperfetto_a_CFLAGS = $(SCI_SANITIZE) $(PROTOBUF_C_CFLAGS) -w
+src_sci_export_LDADD += src/libperfetto.a $(PROTOBUF_C_LIBS)
 BUILT_SOURCES += src/export/perfetto.pb-c.h
 CLEANFILES += src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
 src/export/perfetto.pb-c.h: $(srcdir)/src/export/perfetto.proto
@@ -228,12 +226,11 @@ src_sci_kernel_SOURCES = \
 	src/processes.c src/processes.h \
 	src/snapshot.c src/snapshot.h \
 	src/watch.c src/watch.h
-src_sci_kernel_LDADD = src/libvm.la plugins/kernelio/libkernelio.la eta-ext/libspool.la $(COMMAND_LIBS) \
-	$(JANSSON_LIBS)
+src_sci_kernel_LDADD = src/libvm.a $(KERNELIO_LIBS) $(COMMAND_LIBS)
 
 # Virtual machines: QEMU's processes and images.
-noinst_LTLIBRARIES += src/libvm.la
-src_libvm_la_SOURCES = \
+noinst_LIBRARIES += src/libvm.a
+src_libvm_a_SOURCES = \
 	src/common/looks.c src/common/looks.h \
 	src/vm/image.c src/vm/image.h \
 	src/vm/machines.c src/vm/machines.h \
@@ -246,7 +243,7 @@ src_libvm_la_SOURCES = \
 	src/vm/qemu-keys.c src/vm/qemu-keys.h \
 	src/vm/qmp.c src/vm/qmp.h \
 	src/vm/table.c src/vm/table.h
-src_libvm_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+src_libvm_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 
 if HAVE_CURSES
 bin_PROGRAMS += src/sci-top
@@ -275,8 +272,7 @@ src_sci_top_SOURCES = \
 	src/top/tables.c \
 	src/top/window.c src/top/window.h
 src_sci_top_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURSES_CFLAGS)
-src_sci_top_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la src/libanalysis.la $(COMMAND_LIBS) \
-	$(JANSSON_LIBS) $(CURSES_LIBS) -lm
+src_sci_top_LDADD = $(KERNELIO_LIBS) $(ANALYSIS_LIBS) $(CURSES_LIBS)
 endif
 
 bin_PROGRAMS += src/sci-record
@@ -302,7 +298,7 @@ src_sci_record_SOURCES = \
 	src/shared-budget.c src/shared-budget.h src/spool-server.c src/spool-server.h \
 	src/watch.c src/watch.h
 src_sci_record_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(plugindir)"'
-src_sci_record_LDADD = plugins/kernelio/libkernelio.la eta-ext/libspool.la src/libanalysis.la $(COMMAND_LIBS) -lm
+src_sci_record_LDADD = $(KERNELIO_LIBS) $(ANALYSIS_LIBS)
 
 # Figures: a Python script and a module per plot; they need matplotlib when they run, not before.
 bin_SCRIPTS += src/sci-plot

@@ -48,16 +48,13 @@ def objects(build):
             continue
         for name in names:
             with open(os.path.join(folder, name), encoding="utf-8") as rules:
-                first = re.match(r"(\S+)\.l?o:\s+(?:\\\n\s*)?(\S+\.c)\b", rules.read())
+                first = re.match(r"(\S+)\.o:\s+(?:\\\n\s*)?(\S+\.c)\b", rules.read())
             if not first:
                 continue
             stem, source = first.groups()
-            for path in (os.path.join(build, os.path.dirname(stem), ".libs",
-                                      os.path.basename(stem) + ".o"),
-                         os.path.join(build, stem + ".o")):
-                if os.path.exists(path):
-                    yield path, source
-                    break
+            path = os.path.join(build, stem + ".o")
+            if os.path.exists(path):
+                yield path, source
 
 
 def symbols(path):

@@ -11,7 +11,7 @@ set -eu
 architecture=$1 dir=$2 tree=$2/tree
 source=$(cd "$(dirname "$0")/.." && pwd)
 # tools of this machine, libraries of the other
-packages="crossbuild-essential-$architecture,autoconf,automake,libtool,pkg-config,make,qemu-user-static"
+packages="crossbuild-essential-$architecture,autoconf,automake,pkg-config,make,qemu-user-static"
 packages="$packages,protobuf-c-compiler,uthash-dev,eztrace:$architecture"
 libraries='libotf2-trace libjansson zlib1g libeztrace libelf libunwind libdw libbabeltrace2 libprotobuf-c libncurses
 	libcmocka'

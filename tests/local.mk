@@ -7,7 +7,7 @@ PY_LOG_COMPILER = /usr/bin/python3
 AM_TESTS_ENVIRONMENT = \
 	SCI_SRC='$(abs_top_srcdir)' SCI_BUILD='$(abs_top_builddir)' \
 	SCI_SANITIZED='$(SCI_SANITIZE)' \
-	SCI_PLUGIN_DIR='$(abs_top_builddir)/plugins/.libs' SCI_PLOT_DIR='$(abs_top_srcdir)/src/plot' \
+	SCI_PLUGIN_DIR='$(abs_top_builddir)/plugins' SCI_PLOT_DIR='$(abs_top_srcdir)/src/plot' \
 	LSAN_OPTIONS='suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0' \
 	PATH='$(abs_top_builddir)/src':"$$PATH"; \
 	unset SUDO_UID; \
@@ -329,8 +329,8 @@ trace_programs = \
 	tests/programs/random-trace \
 	tests/programs/write-random
 noinst_PROGRAMS += $(trace_programs)
-noinst_LTLIBRARIES += tests/unit/libunit.la
-tests_unit_libunit_la_SOURCES = tests/unit/unit.h tests/unit/scratch.h \
+noinst_LIBRARIES += tests/unit/libunit.a
+tests_unit_libunit_a_SOURCES = tests/unit/unit.h tests/unit/scratch.h \
 	tests/unit/events.c tests/unit/events.h \
 	tests/unit/guest-trace.c tests/unit/guest-trace.h \
 	tests/unit/kernel-maker.c tests/unit/kernel-maker.h \
@@ -340,21 +340,22 @@ tests_unit_libunit_la_SOURCES = tests/unit/unit.h tests/unit/scratch.h \
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
-tests_unit_libunit_la_SOURCES += tests/unit/score-trace.c tests/unit/score-trace.h \
+tests_unit_libunit_a_SOURCES += tests/unit/score-trace.c tests/unit/score-trace.h \
 	tests/unit/same-events.c tests/unit/same-events.h
 endif
-TEST_LIBS = tests/unit/libunit.la src/libanalysis.la src/libcli.la eta-ext/libspool.la eta-ext/libeta.la
-$(trace_programs) $(unit_tests): $(TEST_LIBS)
-$(trace_programs): LDADD = $(TEST_LIBS) -lm
+test_libraries = tests/unit/libunit.a src/libanalysis.a src/libcli.a eta-ext/libspool.a eta-ext/libeta.a
+$(trace_programs) $(unit_tests): $(test_libraries)
+TEST_LIBS = $(test_libraries) $(ETA_LIBS) -lm -lpthread
+$(trace_programs): LDADD = $(TEST_LIBS)
 tests_programs_follow_spool_SOURCES = tests/programs/follow-spool.c \
 	src/top/rates.c src/top/rates.h \
 	src/top/slices.c src/top/slices.h \
 	src/top/sum.c src/top/sum.h \
 	src/top/window.c src/top/window.h
-$(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS) -lm
-tests_unit_test_qemu_command_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
+$(unit_tests): LDADD = $(TEST_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_qemu_command_LDADD = src/libvm.a $(LDADD)
 tests_unit_test_net_mounts_SOURCES = tests/unit/test-net-mounts.c plugins/kernelio/net-mounts.c
-tests_unit_test_qmp_LDADD = src/libvm.la $(LDADD) $(JANSSON_LIBS)
+tests_unit_test_qmp_LDADD = src/libvm.a $(LDADD)
 tests_unit_test_advice_SOURCES = tests/unit/test-advice.c $(ANSWER)
 tests_unit_test_advice_CPPFLAGS = $(AM_CPPFLAGS)
 # these are of the tracers' own sources
@@ -368,12 +369,12 @@ tests_unit_test_filter_CPPFLAGS = $(AM_CPPFLAGS)
 # Inputs that fuzzing found are read again (tests/fuzz/run.sh).
 noinst_PROGRAMS += tests/fuzz/replay
 tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/inputs.c tests/fuzz/source.c tests/fuzz/vm.c tests/fuzz/fuzz.h
-tests_fuzz_replay_LDADD = src/libvm.la eta-ext/libeta.la $(JANSSON_LIBS)
+tests_fuzz_replay_LDADD = src/libvm.a $(ETA_LIBS)
 
 # Programs of the benches (tests/bench/*.sh).
 noinst_PROGRAMS += tests/bench/bench-copy
 tests_bench_bench_copy_SOURCES = tests/bench/copy.c
-tests_bench_bench_copy_LDADD = eta-ext/libeta.la
+tests_bench_bench_copy_LDADD = $(ETA_LIBS)
 noinst_PROGRAMS += tests/bench/bench-generate
 tests_bench_bench_generate_SOURCES = tests/bench/generate.c
 tests_bench_bench_generate_LDADD = $(COMMAND_LIBS)

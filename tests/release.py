@@ -27,7 +27,7 @@ def version():
 
 def versions_in_sources():
     """The numbers of doc/upgrading.md's table."""
-    info = find(r"libeta_ext_la_LDFLAGS = .*-version-info (\d+):", "eta-ext/local.mk")
+    info = find(r"^ETA_EXT_SONAME = libeta-ext\.so\.(\d+)$", "eta-ext/local.mk")
     return {"spool": find(r"^#define ETA_SPOOL_VERSION_LAST (\d+)", "eta-ext/format/record.h"),
             "archive": find(r"^#define ARCHIVE_VERSION (\d+)", "eta-ext/format/archive.h"),
             "json": find(r"^#define JSON_VERSION (\d+)", "src/report/words.h"),

@@ -1,7 +1,8 @@
 # The kernel tracer. Without libbpf, clang or bpftool its interface is there and says so.
-noinst_LTLIBRARIES += plugins/kernelio/libkernelio.la
-plugins_kernelio_libkernelio_la_CFLAGS = $(AM_CFLAGS)
-plugins_kernelio_libkernelio_la_SOURCES = \
+noinst_LIBRARIES += plugins/kernelio/libkernelio.a
+plugins_kernelio_libkernelio_a_CFLAGS = $(AM_CFLAGS)
+KERNELIO_LIBS = plugins/kernelio/libkernelio.a eta-ext/libspool.a $(LIBBPF_LIBS) -lpthread
+plugins_kernelio_libkernelio_a_SOURCES = \
 	plugins/kernelio/backend-names.c \
 	plugins/kernelio/counts.c \
 	plugins/kernelio/file-systems.h \
@@ -97,20 +98,18 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/writeback.c
 
 if HAVE_EZTRACE
-# `eztrace -t kernelio`: without libtool, as libeztrace-posixio.so.
-pluginprog_PROGRAMS += plugins/libeztrace-kernelio.so
+# `eztrace -t kernelio`
+plugin_PROGRAMS += plugins/libeztrace-kernelio.so
 plugins_libeztrace_kernelio_so_SOURCES = plugins/kernelio/eztrace-kernelio.c
 plugins_libeztrace_kernelio_so_CPPFLAGS = $(AM_CPPFLAGS) -DBIN_DIR='"$(bindir)"'
 plugins_libeztrace_kernelio_so_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -fPIC
 plugins_libeztrace_kernelio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS)
-plugins_libeztrace_kernelio_so_LINK = $(CC) $(SCI_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared $(SCI_LDFLAGS) \
-	-Wl,-soname,libeztrace-kernelio.so -o $@
+plugins_libeztrace_kernelio_so_LINK = $(SHARED_LINK)
 endif
 
 if HAVE_BPF
-plugins_kernelio_libkernelio_la_CFLAGS += $(LIBBPF_CFLAGS)
-plugins_kernelio_libkernelio_la_LIBADD = $(LIBBPF_LIBS) -lpthread
-plugins_kernelio_libkernelio_la_SOURCES += \
+plugins_kernelio_libkernelio_a_CFLAGS += $(LIBBPF_CFLAGS)
+plugins_kernelio_libkernelio_a_SOURCES += \
 	plugins/kernelio/clock-reads.c \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/definitions.c \
@@ -139,7 +138,7 @@ plugins_kernelio_libkernelio_la_SOURCES += \
 	plugins/kernelio/sleeps.h \
 	plugins/kernelio/waking.c \
 	plugins/kernelio/writeback.c
-nodist_plugins_kernelio_libkernelio_la_SOURCES = plugins/kernelio/kernelio.skel.h
+nodist_plugins_kernelio_libkernelio_a_SOURCES = plugins/kernelio/kernelio.skel.h
 BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
 
 # One object per probe group, linked into one, with its loader generated. -mcpu=v3: atomic fetches.
@@ -182,5 +181,5 @@ plugins/kernelio/kernelio.bpf.o: $(bpf_objects)
 plugins/kernelio/kernelio.skel.h: plugins/kernelio/kernelio.bpf.o
 	$(AM_V_GEN)$(BPFTOOL) gen skeleton $< name kernelio_bpf >$@.new && mv $@.new $@
 else
-plugins_kernelio_libkernelio_la_SOURCES += plugins/kernelio/none.c
+plugins_kernelio_libkernelio_a_SOURCES += plugins/kernelio/none.c
 endif

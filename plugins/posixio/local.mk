@@ -57,12 +57,11 @@ POSIXIO_SOURCES = \
 # Inside traced programs: no sanitizers, nothing visible but the wrappers. And no _FORTIFY_SOURCE: a
 # program of another C library (musl), which has no checked functions, would not start.
 # Stacks of threads, coroutines and signal handlers are the program's, and may be small.
-POSIXIO_CFLAGS = $(SCI_CFLAGS) -U_FORTIFY_SOURCE -fvisibility=hidden -ftls-model=initial-exec \
+POSIXIO_CFLAGS = $(SCI_CFLAGS) -fPIC -U_FORTIFY_SOURCE -fvisibility=hidden -ftls-model=initial-exec \
 	-Wframe-larger-than=1024
-POSIXIO_LDFLAGS = -module -avoid-version -shared $(SCI_LDFLAGS)
 
-plugin_LTLIBRARIES += plugins/libsci-posixio.la
-plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
+plugin_PROGRAMS += plugins/libsci-posixio.so
+plugins_libsci_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/callsites/modules.c \
 	plugins/posixio/callsites/modules.h \
 	plugins/posixio/callsites/stacks.c \
@@ -76,25 +75,23 @@ plugins_libsci_posixio_la_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/spool/rank.h \
 	plugins/posixio/spool/sink.c \
 	plugins/posixio/spool/sink.h
-plugins_libsci_posixio_la_CFLAGS = $(POSIXIO_CFLAGS)
-plugins_libsci_posixio_la_LIBADD = eta-ext/libspool.la
-plugins_libsci_posixio_la_LDFLAGS = $(POSIXIO_LDFLAGS)
+plugins_libsci_posixio_so_CFLAGS = $(POSIXIO_CFLAGS)
+plugins_libsci_posixio_so_LDADD = eta-ext/libspool.a
+plugins_libsci_posixio_so_LINK = $(SHARED_LINK)
 
 if HAVE_LIBUNWIND
 # Opened by the one above, when call stacks are wanted.
-plugin_LTLIBRARIES += plugins/libsci-unwind.la
-plugins_libsci_unwind_la_SOURCES = plugins/posixio/callsites/unwind.c
-plugins_libsci_unwind_la_CFLAGS = $(SCI_CFLAGS) -fvisibility=hidden -Wframe-larger-than=1024
-plugins_libsci_unwind_la_LIBADD = -lunwind
-plugins_libsci_unwind_la_LDFLAGS = $(POSIXIO_LDFLAGS)
+plugin_PROGRAMS += plugins/libsci-unwind.so
+plugins_libsci_unwind_so_SOURCES = plugins/posixio/callsites/unwind.c
+plugins_libsci_unwind_so_CFLAGS = $(SCI_CFLAGS) -fPIC -fvisibility=hidden -Wframe-larger-than=1024
+plugins_libsci_unwind_so_LDADD = -lunwind
+plugins_libsci_unwind_so_LINK = $(SHARED_LINK)
 endif
 
 if HAVE_EZTRACE
 # `eztrace -t posixio` loads this one and then EZTrace's own of the same name, and aborts on two
 # modules with one name. With the path of EZTrace's as soname, the dynamic linker takes ours for it.
-# Linked without libtool, which sets a soname of its own behind any other.
-pluginprogdir = $(plugindir)
-pluginprog_PROGRAMS = plugins/libeztrace-posixio.so
+plugin_PROGRAMS += plugins/libeztrace-posixio.so
 plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	eta-ext/format/addresses.c \
 	eta-ext/format/addresses.h \
@@ -142,7 +139,7 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/spool/sink.c \
 	plugins/posixio/spool/sink.h
 plugins_libeztrace_posixio_so_CPPFLAGS = $(AM_CPPFLAGS) -DSCI_SINK_EZTRACE
-plugins_libeztrace_posixio_so_CFLAGS = $(POSIXIO_CFLAGS) -fPIC
+plugins_libeztrace_posixio_so_CFLAGS = $(POSIXIO_CFLAGS)
 # to walk the stack: libgcc_eh, which is static and shows none of its functions to the program
 plugins_libeztrace_posixio_so_LDADD = $(EZTRACE_LIBS) $(OTF2_LIBS) -lgcc_eh
 plugins_libeztrace_posixio_so_LINK = $(CC) $(POSIXIO_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared \

@@ -9,7 +9,7 @@ calls=${SCI_BENCH_CALLS:-200000} # per run, over all threads
 program=$SCI_BUILD/tests/bench/bench-user-ops
 otf2=$SCI_BUILD/tests/bench/bench-otf2
 short_threads=$SCI_BUILD/tests/programs/short-threads
-spool_tracer=$SCI_BUILD/plugins/.libs/libsci-posixio.so
+spool_tracer=$SCI_BUILD/plugins/libsci-posixio.so
 plugins=$SCI_BUILD/plugins
 dir=$(mktemp -d "$SCI_BUILD/bench.XXXXXX")
 data=$(mktemp -d /dev/shm/sci-bench.XXXXXX)
@@ -44,7 +44,7 @@ run()
 }
 
 tracers="floor spool"
-[ ! -e "$plugins/.libs/libsci-unwind.so" ] || tracers="floor spool stack4 stack10"
+[ ! -e "$plugins/libsci-unwind.so" ] || tracers="floor spool stack4 stack10"
 if command -v eztrace >/dev/null 2>&1 && [ -e "$plugins/libeztrace-posixio.so" ]; then
 	# the built-in tracer sees no pwrite64, and this program's pwrite is that of LP64
 	tracers="$tracers eztrace builtin"

@@ -13,7 +13,7 @@ plugins=$SCI_PLUGIN_DIR
 install_in()
 {
 	mkdir -p "$1"
-	cp -L "$plugins"/*.so "$plugins"/../*.so "$1"
+	cp -L "$plugins"/*.so "$1"
 }
 
 # What a shell makes of it is the folder, and nothing is run.

@@ -7,7 +7,7 @@
 need make pkg-config nm readelf
 unset MAKEFLAGS MAKELEVEL MFLAGS
 # where configure installs to, below a folder of ours
-status 0 make -C "$SCI_BUILD" DESTDIR="$scratch/root" install-libLTLIBRARIES install-staticDATA \
+status 0 make -C "$SCI_BUILD" DESTDIR="$scratch/root" install-sharedexecPROGRAMS install-exec-hook install-staticDATA \
 	install-etaincludeHEADERS install-pkgconfigDATA
 pc=$(find "$scratch/root" -name eta-ext.pc)
 PKG_CONFIG_LIBDIR=$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$scratch/root

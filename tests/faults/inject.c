@@ -212,8 +212,7 @@ static bool is_of_program(pid_t tid)
 	exe[n] = 0;
 	name = strrchr(exe, '/');
 	name = name ? name + 1 : exe;
-	/* libtool's name for a program in the build */
-	return strcmp(strncmp(name, "lt-", 3) == 0 ? name + 3 : name, state.only) == 0;
+	return strcmp(name, state.only) == 0;
 }
 
 /* A descriptor that is a file, or its reader's pipe, and written to. */

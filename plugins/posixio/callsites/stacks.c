@@ -50,8 +50,8 @@ static unsigned depth;
 /* The unwinder is in the folder of this library. */
 static void *load_unwinder(char path[PATH_MAX])
 {
-	/* installed, built, linked from the folder that EZTrace looks in */
-	static const char *const places[] = { "", ".libs/", "eztrace-sci/" };
+	/* installed or built, linked from the folder that EZTrace looks in */
+	static const char *const places[] = { "", "eztrace-sci/" };
 	const char *slash;
 	Dl_info info;
 

@@ -69,8 +69,8 @@ static void remove_old(const char *path)
 /* The path of the spool tracer, which is in the folder of this library. */
 static bool find_tracer(char path[PATH_MAX])
 {
-	/* installed, built, linked from the folder that EZTrace looks in */
-	static const char *const places[] = { "", ".libs/", "eztrace-sci/" };
+	/* installed or built, linked from the folder that EZTrace looks in */
+	static const char *const places[] = { "", "eztrace-sci/" };
 	Dl_info own;
 	const char *slash;
 
