@@ -186,26 +186,29 @@ src_sci_merge_SOURCES = \
 src_sci_merge_LDADD = $(COMMAND_LIBS)
 
 bin_PROGRAMS += src/sci-export
-src_sci_export_SOURCES = \
-	src/sci-export.c \
+EXPORTING = \
 	src/export/chrome.c src/export/csv.c src/export/export.c src/export/export.h \
 	src/export/folded.c src/export/in-order.c src/export/in-order.h \
 	src/export/links.c src/export/links.h src/export/numbers.c src/export/numbers.h \
-	src/export/output.c src/export/output.h src/export/paje.c src/export/perfetto.c \
-	src/export/score.c src/export/score.h src/export/dirty.c src/export/dirty.h \
+	src/export/paje.c src/export/perfetto.c src/export/perfetto.h \
+	src/export/score.c src/export/score.h src/export/dirty.c src/export/dirty.h
+src_sci_export_SOURCES = \
+	src/sci-export.c \
+	$(EXPORTING) \
+	src/export/output.c src/export/output.h \
 	src/inputs.c src/inputs.h \
 	src/common/progress.c src/common/progress.h \
 	src/common/texts.c src/common/texts.h
 src_sci_export_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PROTOBUF_C_CFLAGS)
-src_sci_export_LDADD = $(ANALYSIS_LIBS)
+EXPORT_LIBS =
 EXTRA_DIST += src/export/perfetto.proto
 if HAVE_PROTOBUF_C
-src_sci_export_SOURCES += src/export/perfetto-tracks.c src/export/perfetto.h
+EXPORTING += src/export/perfetto-tracks.c
 # code that protoc-c writes has its own warnings
 noinst_LIBRARIES += src/libperfetto.a
 nodist_src_libperfetto_a_SOURCES = src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
 src_libperfetto_a_CFLAGS = $(SCI_SANITIZE) $(PROTOBUF_C_CFLAGS) -w
-src_sci_export_LDADD += src/libperfetto.a $(PROTOBUF_C_LIBS)
+EXPORT_LIBS += src/libperfetto.a $(PROTOBUF_C_LIBS)
 BUILT_SOURCES += src/export/perfetto.pb-c.h
 CLEANFILES += src/export/perfetto.pb-c.c src/export/perfetto.pb-c.h
 src/export/perfetto.pb-c.h: $(srcdir)/src/export/perfetto.proto
@@ -213,6 +216,7 @@ src/export/perfetto.pb-c.h: $(srcdir)/src/export/perfetto.proto
 		$(srcdir)/src/export/perfetto.proto
 src/export/perfetto.pb-c.c: src/export/perfetto.pb-c.h
 endif
+src_sci_export_LDADD = $(EXPORT_LIBS) $(ANALYSIS_LIBS)
 
 bin_PROGRAMS += src/sci-import
 src_sci_import_SOURCES = src/sci-import.c $(MERGING)

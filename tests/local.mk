@@ -368,8 +368,10 @@ tests_unit_test_filter_CPPFLAGS = $(AM_CPPFLAGS)
 
 # Inputs that fuzzing found are read again (tests/fuzz/run.sh).
 noinst_PROGRAMS += tests/fuzz/replay
-tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/inputs.c tests/fuzz/source.c tests/fuzz/vm.c tests/fuzz/fuzz.h
-tests_fuzz_replay_LDADD = src/libvm.a $(ETA_LIBS)
+tests_fuzz_replay_SOURCES = tests/fuzz/replay.c tests/fuzz/inputs.c tests/fuzz/reports.c tests/fuzz/source.c tests/fuzz/vm.c \
+	tests/fuzz/fuzz.h $(EXPORTING)
+tests_fuzz_replay_CPPFLAGS = $(src_sci_export_CPPFLAGS)
+tests_fuzz_replay_LDADD = src/libvm.a $(EXPORT_LIBS) $(ANALYZE_LIBS)
 
 # Programs of the benches (tests/bench/*.sh).
 noinst_PROGRAMS += tests/bench/bench-copy

@@ -3,6 +3,7 @@
 #ifndef SCI_SHARE_H
 #define SCI_SHARE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,14 @@ void share_out(int64_t amount, struct claim *claims, size_t n);
 #define SHARE_FEW 64
 /* The same for few, which keep their places and rank by them; N is SHARE_FEW at most. */
 void share_exactly(int64_t amount, const uint64_t *weights, int64_t *parts, size_t n);
+
+/*
+ * Is PART at least PERCENT of WHOLE? In nanoseconds, a hundred times the lives of a job's threads,
+ * some thousand of them for a day, are more than 64 bits hold.
+ */
+static inline bool share_reaches(double part, double whole, double percent)
+{
+	return part * 100 >= whole * percent;
+}
 
 #endif

@@ -12,6 +12,7 @@
 #include "eta-ext/base/plural.h"
 #include "src/common/clock-error.h"
 #include "src/common/machines.h"
+#include "src/common/share.h"
 
 /* ---- the score ---- */
 
@@ -59,8 +60,10 @@ static uint64_t between_ns(const struct analysis *a)
 
 	for (uint32_t i = 0; i < a->n_between; i++)
 		ns += a->between[i].ns;
-	return a->options.sci == SCI_DEFAULT && ns * 100 >= a->lifetime_ns * BETWEEN_PERCENT ? ns
-											     : 0;
+	if (a->options.sci != SCI_DEFAULT ||
+	    !share_reaches((double)ns, (double)a->lifetime_ns, BETWEEN_PERCENT))
+		return 0;
+	return ns;
 }
 
 /* Locks and semaphores of the program's own: who has them may be in a call. */
@@ -152,7 +155,7 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	slowdown_counted_cells(&t->slowdown, a->options.sci, cells);
 	inside_ns = cells[CELL_CPU_RUN_QUEUE] > 0 ? cells[CELL_CPU_RUN_QUEUE] : 0;
 	sum_ns = inside_ns + (int64_t)t->ready_ns;
-	if (sum_ns * 100 < (int64_t)t->lifetime_ns * MACHINE_PERCENT)
+	if (!share_reaches((double)sum_ns, (double)t->lifetime_ns, MACHINE_PERCENT))
 		return 0;
 	snprintf(line, sizeof(line),
 		 "machine: ready without a CPU for %s, of it %s inside of I/O calls",
@@ -177,7 +180,8 @@ static int put_gain(FILE *out, const struct analysis *a, unsigned width)
 	const struct process_score *p = a->n_processes ? &a->processes[0] : NULL;
 	char line[512];
 
-	if (a->verdict.share <= 0 || !p || p->saved_ns * 100 < (int64_t)p->wall_ns * GAIN_PERCENT)
+	if (a->verdict.share <= 0 || !p ||
+	    !share_reaches((double)p->saved_ns, (double)p->wall_ns, GAIN_PERCENT))
 		return 0;
 	snprintf(line, sizeof(line), "gain: without that %.128s would have taken %s, %s less",
 		 a->defs->processes[p->process].name,
@@ -213,7 +217,8 @@ static int put_server(FILE *out, const struct analysis *a, unsigned width)
 			  a->slowdown.interference_cell_ns[CELL_NET_SERVER];
 	char line[768], again[192] = "", more[192] = "";
 
-	if ((server_ns + lost_ns) * 100 < a->io_ns * SERVER_PERCENT || server_ns + lost_ns == 0)
+	if (server_ns + lost_ns == 0 ||
+	    !share_reaches((double)(server_ns + lost_ns), (double)a->io_ns, SERVER_PERCENT))
 		return 0;
 	if (lost_ns)
 		snprintf(again, sizeof(again), ", %s until lost calls were sent again",
@@ -243,7 +248,7 @@ static int put_undecided(FILE *out, const struct analysis *a, unsigned width)
 	uint64_t error_ns;
 	char line[512];
 
-	if (ns <= 0 || ns * 100 < (int64_t)a->lifetime_ns * UNDECIDED_PERCENT ||
+	if (ns <= 0 || !share_reaches((double)ns, (double)a->lifetime_ns, UNDECIDED_PERCENT) ||
 	    !clock_error_of(a->defs, &error_ns))
 		return 0;
 	snprintf(line, sizeof(line),
@@ -300,7 +305,7 @@ static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 		} else {
 			next++;
 		}
-		if (ns == 0 || ns * 100 < lifetime_ns * SHOWN_PERCENT)
+		if (ns == 0 || !share_reaches((double)ns, (double)lifetime_ns, SHOWN_PERCENT))
 			break;
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s", parts ? "; " : "");
 		used += (size_t)put_part(line + used, sizeof(line) - used, f,

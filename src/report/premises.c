@@ -9,6 +9,7 @@
 
 #include "eta-ext/base/plural.h"
 #include "report.h"
+#include "src/common/share.h"
 
 #define READS(f) (&(f)->habit.calls[HABIT_READ])
 #define WRITES(f) (&(f)->habit.calls[HABIT_WRITE])
@@ -264,7 +265,9 @@ uint64_t premises_lifetime_ns(const struct analysis *a, uint64_t *in_calls_ns)
 			list[n++] = &a->threads[i];
 	if (n)
 		qsort(list, n, sizeof(*list), by_io);
-	for (uint32_t i = 0; i < n && io_ns * 100 <= a->io_ns * PERCENT_OF_IO; i++) {
+	for (uint32_t i = 0; i < n; i++) {
+		if (a->io_ns && share_reaches((double)io_ns, (double)a->io_ns, PERCENT_OF_IO))
+			break;
 		lifetime_ns += list[i]->lifetime_ns;
 		io_ns += list[i]->io_ns;
 	}

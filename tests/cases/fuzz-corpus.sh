@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every input that fuzzing used or found is read without a crash, strictly and leniently.
+# Every input that fuzzing used or found is read without a crash, strictly and leniently; what makes several traces one
+# is exported and analysed, too.
 # shellcheck source=tests/lib.sh
 . "$SCI_SRC/tests/lib.sh"
 
@@ -12,6 +13,10 @@ for folder in "$SCI_SRC"/tests/fuzz/corpus/*/; do
 	format=$(basename "$folder")
 	set -- "$folder"*
 	[ ! -d "$scratch/found/$format" ] || set -- "$@" "$scratch/found/$format"/*
-	status 0 "$SCI_BUILD/tests/fuzz/replay" "$format" "$@"
-	has "$scratch/out" "^$format: [0-9]+ inputs"
+	formats=$format
+	case $format in merge | spools) formats="$format $format-reports" ;; esac
+	for format in $formats; do
+		status 0 "$SCI_BUILD/tests/fuzz/replay" "$format" "$@"
+		has "$scratch/out" "^$format: [0-9]+ inputs"
+	done
 done

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Fuzzes one source, merge (archives), spools and ctfs (merged), qemu-command, qmp or qcow2: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
+# Fuzzes one source, merge (archives), spools and ctfs (merged), merge-reports and spools-reports (what the commands make of
+# those), qemu-command, qmp or qcow2: tests/fuzz/run.sh FORMAT [SECONDS] [libFuzzer's options]. Needs clang with
 # libFuzzer (libclang-rt-14-dev) and a configured build/obj (or SCI_BUILD). New inputs go to build/fuzz/FORMAT, crashers beside it.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -9,12 +10,13 @@ shift
 [ $# -eq 0 ] || shift
 mkdir -p "build/fuzz/$format" build/fuzz/objects
 program=build/fuzz/source
-newest=$(find eta-ext src/vm tests/fuzz -name '*.[ch]' -newer $program 2>/dev/null | head -n 1)
+newest=$(find eta-ext src tests/fuzz -name '*.[ch]' -newer $program 2>/dev/null | head -n 1)
 if [ ! -x $program ] || [ -n "$newest" ]; then
 	. tests/fuzz/sources.sh
 	# shellcheck disable=SC2046,SC2086 # lists of files, of options
 	${FUZZ_CC:-clang} -g -O1 -std=gnu11 -D_GNU_SOURCE -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -I. -I"${SCI_BUILD:-build/obj}" tests/fuzz/libfuzzer.c $fuzz_sources \
+		"${SCI_BUILD:-build/obj}/$fuzz_generated" \
 		$(fuzz_cflags) ${FUZZ_CFLAGS:-} -o $program.new $(fuzz_libs) ${FUZZ_LIBS:-}
 	mv $program.new $program
 fi
@@ -23,7 +25,7 @@ fi
 leaks=1
 timeout=10
 case $format in
-otf2 | merge) leaks=0 ;;
+otf2 | merge | merge-reports) leaks=0 ;;
 ctf | ctfs)
 	leaks=0
 	timeout=60 # where babeltrace2 gets no further it is given up after 3, each time
@@ -35,8 +37,9 @@ export ASAN_OPTIONS
 if [ -z "$(ls "build/fuzz/$format")" ]; then
 	xz -dc tests/fuzz/found.tar.xz | tar -C build/fuzz --strip-components=1 -x "found/$format" 2>/dev/null || :
 fi
-corpus=
-[ ! -d "tests/fuzz/corpus/$format" ] || corpus=tests/fuzz/corpus/$format
+# what is made of a trace begins with the inputs that make one
+corpus=tests/fuzz/corpus/${format%-reports}
+[ -d "$corpus" ] || corpus=
 # shellcheck disable=SC2086 # may be empty
 SCI_FUZZ_FORMAT=$format exec $program -max_total_time="$seconds" -timeout=$timeout -rss_limit_mb=1024 \
 	-artifact_prefix="build/fuzz/$format-" -print_final_stats=1 "$@" "build/fuzz/$format" $corpus

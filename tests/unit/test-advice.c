@@ -1,9 +1,11 @@
 /* Whom the advice names, where the CPU was waited for beside the cause. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
 #include <string.h>
 
 #include "score-trace.h"
 #include "src/report/advice.h"
+#include "src/report/report.h"
 
 enum { APP = 1, DISK, HOG, OTHER };
 
@@ -114,13 +116,34 @@ static void user_of_both(void **state)
 		       "hog has its requests on"));
 }
 
+/* Parts of so long a time are still parts of it: 100 times its nanoseconds are more than 64 bits.
+ */
+static void ten_years(void **state)
+{
+	const uint64_t year_ns = 365ull * 24 * 3600 * 1000000000;
+	struct eta_trace *t = memory_trace_new("years");
+	uint32_t l = memory_thread(t, 1, 1);
+	char text[8192] = "";
+	struct analysis *r;
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	(void)state;
+	assert_non_null(out);
+	working(t, l, 0, 6 * year_ns, NULL, 0);
+	working(t, l, 10 * year_ns - 1000, 1000, NULL, 0);
+	r = analyse(t, &(struct analysis_options){ .habits = true });
+	assert_int_equal(report_answer(out, r, 120), 0);
+	fclose(out);
+	assert_non_null(strstr(text, "time: 60 % in "));
+	finish(t, r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(user_of_the_device),
-		cmocka_unit_test(user_of_the_cpu),
-		cmocka_unit_test(as_much_as_the_cpu),
-		cmocka_unit_test(user_of_both),
+		cmocka_unit_test(user_of_the_device), cmocka_unit_test(user_of_the_cpu),
+		cmocka_unit_test(as_much_as_the_cpu), cmocka_unit_test(user_of_both),
+		cmocka_unit_test(ten_years),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
