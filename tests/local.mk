@@ -197,6 +197,7 @@ kernel_tests += \
 	tests/cases/kernel-processes.py \
 	tests/cases/kernel-left-calls.py \
 	tests/cases/kernel-light.py \
+	tests/cases/kernel-light-syncs.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-changes.py \

@@ -20,6 +20,19 @@
 #define PROGRAM_AT(regs) ((regs)->ip)
 #define STACK_AT(regs) ((regs)->sp)
 #define CALL_RETURNED(regs) ((long)(regs)->ax != -38) /* -ENOSYS until then */
+#define PROGRAM_REGISTERS(regs, X)                                                                 \
+	X((regs)->di)                                                                              \
+	X((regs)->si)                                                                              \
+	X((regs)->dx)                                                                              \
+	X((regs)->r10)                                                                             \
+	X((regs)->r8)                                                                              \
+	X((regs)->r9)                                                                              \
+	X((regs)->bx)                                                                              \
+	X((regs)->bp)                                                                              \
+	X((regs)->r12)                                                                             \
+	X((regs)->r13)                                                                             \
+	X((regs)->r14)                                                                             \
+	X((regs)->r15)
 #elif defined(__TARGET_ARCH_arm64)
 #define SYSCALL_NR(regs) ((regs)->syscallno)
 #define SYSCALL_ARG0(regs) ((regs)->regs[0]) /* sys_enter only: the result overwrites it */
@@ -31,6 +44,23 @@
 #define PROGRAM_AT(regs) ((regs)->pc)
 #define STACK_AT(regs) ((regs)->sp)
 #define CALL_RETURNED(regs) 0 /* cannot be known here */
+#define PROGRAM_REGISTERS(regs, X)                                                                 \
+	X((regs)->regs[1])                                                                         \
+	X((regs)->regs[2])                                                                         \
+	X((regs)->regs[3])                                                                         \
+	X((regs)->regs[4])                                                                         \
+	X((regs)->regs[5])                                                                         \
+	X((regs)->regs[19])                                                                        \
+	X((regs)->regs[20])                                                                        \
+	X((regs)->regs[21])                                                                        \
+	X((regs)->regs[22])                                                                        \
+	X((regs)->regs[23])                                                                        \
+	X((regs)->regs[24])                                                                        \
+	X((regs)->regs[25])                                                                        \
+	X((regs)->regs[26])                                                                        \
+	X((regs)->regs[27])                                                                        \
+	X((regs)->regs[28])                                                                        \
+	X((regs)->regs[29])
 #endif
 
 /*

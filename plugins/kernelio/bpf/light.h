@@ -18,6 +18,23 @@
 /* After this long without an event, the same registers belong to another call. */
 #define CALL_GAP_NS 1000000
 
+#define REGISTERS_MIX(sum, value) (((sum) ^ (value)) * 0x9e3779b97f4a7c15ULL)
+
+/*
+ * Sum of the program's registers, which stay what they are while it is in a call. A loop that makes
+ * the same call again often differs in none of the arguments, but in what it counts with.
+ */
+static __always_inline uint64_t registers_sum(struct pt_regs *regs)
+{
+	uint64_t sum = REGISTERS_MIX(SYSCALL_NR(regs), PROGRAM_AT(regs));
+
+	sum = REGISTERS_MIX(sum, STACK_AT(regs));
+#define X(value) sum = REGISTERS_MIX(sum, value);
+	PROGRAM_REGISTERS(regs, X)
+#undef X
+	return sum;
+}
+
 /* How many reads and writes TASK has finished. */
 static __always_inline uint64_t calls_counted(struct task_struct *task)
 {
@@ -30,22 +47,15 @@ static __always_inline uint64_t calls_counted(struct task_struct *task)
 static __always_inline bool call_goes_on(const struct task_state *st, struct task_struct *task,
 					 struct pt_regs *regs, uint64_t now)
 {
-	return st->active && !is_fault(st) && st->call.nr == (int32_t)SYSCALL_NR(regs) &&
-	       st->call.at == PROGRAM_AT(regs) && st->call.stack == STACK_AT(regs) &&
-	       st->call.args[0] == SYSCALL_ARG0(regs) && st->call.args[1] == SYSCALL_ARG1(regs) &&
-	       st->call.args[2] == SYSCALL_ARG2(regs) && st->call.counted == calls_counted(task) &&
+	return st->active && !is_fault(st) && st->call.registers == registers_sum(regs) &&
+	       st->call.counted == calls_counted(task) &&
 	       (st->now.off || now - endless_last_ns(st) < CALL_GAP_NS);
 }
 
 static __always_inline void call_note(struct task_state *st, struct task_struct *task,
 				      struct pt_regs *regs, uint64_t now)
 {
-	st->call.nr = SYSCALL_NR(regs);
-	st->call.at = PROGRAM_AT(regs);
-	st->call.stack = STACK_AT(regs);
-	st->call.args[0] = SYSCALL_ARG0(regs);
-	st->call.args[1] = SYSCALL_ARG1(regs);
-	st->call.args[2] = SYSCALL_ARG2(regs);
+	st->call.registers = registers_sum(regs);
 	st->call.counted = calls_counted(task);
 	st->fault.last_ns = now;
 }

@@ -46,7 +46,7 @@ static __always_inline void syncs_note(struct fs_syncs *s, uint32_t dev, struct 
 	sync_comes(s, task->tgid, syncing_tid(task, st), how | (st ? 0 : SYNC_FOREIGN));
 	if (!st)
 		note_waited_for(task->pid, 0); /* it may have exited when a wait for it ends */
-	else if (st->active) {
+	else if (in_operation(st)) {
 		st->now.sync_dev = dev;
 		st->now.changed = s->before;
 	}
@@ -95,7 +95,7 @@ int BPF_PROG(on_ext4_syncs_all, struct super_block *sb)
 	uint32_t dev = sb->s_dev;
 	struct fs_syncs *s;
 
-	if (st ? !st->active || st->op.dev != dev : !syncs_used)
+	if (st ? !in_operation(st) || st->op.dev != dev : !syncs_used)
 		return 0;
 	s = syncs_at(dev, st);
 	if (s)
@@ -121,7 +121,7 @@ int BPF_PROG(on_change, uint32_t dev, uint32_t tid, uint32_t type, uint32_t line
 	s = syncs_used ? bpf_map_lookup_elem(&syncs, &dev) : NULL;
 	if (s)
 		changes_note(s, dirtied, !st);
-	if (!sync || (st ? !st->active : !syncs_used))
+	if (!sync || (st ? !in_operation(st) : !syncs_used))
 		return 0;
 	s = s ?: syncs_at(dev, st);
 	if (s)

@@ -163,10 +163,8 @@ struct task_state {
 
 	/* light mode: the system call that is the current operation: see light.h */
 	struct {
-		uint64_t at, stack; /* instruction and stack pointer of the program */
-		uint64_t args[3];
-		uint64_t counted; /* the thread's count of reads and writes before it */
-		int32_t nr;
+		uint64_t registers; /* sum of the program's */
+		uint64_t counted;   /* the thread's count of reads and writes before it */
 	} call;
 
 	/* the file lock that its last call failed to get; INODE 0: none */
