@@ -24,6 +24,18 @@ enum {
 
 /* ---- the vote ---- */
 
+/* By what equal requests have in common. */
+static int by_range(const void *left, const void *right)
+{
+	const struct request *a = left, *b = right;
+
+	if (a->write != b->write)
+		return a->write ? 1 : -1;
+	if (a->offset != b->offset)
+		return a->offset > b->offset ? 1 : -1;
+	return (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
 int requests_sample(const struct requests *guest, struct request_sample *sample)
 {
 	struct request *v = malloc(SAMPLE_MAX * sizeof(*v)), one;
@@ -43,22 +55,12 @@ int requests_sample(const struct requests *guest, struct request_sample *sample)
 			step *= 2;
 		}
 	}
+	if (rc == 0)
+		qsort(v, n, sizeof(*v), by_range);
 	*sample = (struct request_sample){ rc < 0 ? NULL : v, rc < 0 ? 0 : n };
 	if (rc < 0)
 		free(v);
 	return rc;
-}
-
-/* By what equal requests have in common. */
-static int by_range(const void *left, const void *right)
-{
-	const struct request *a = left, *b = right;
-
-	if (a->write != b->write)
-		return a->write ? 1 : -1;
-	if (a->offset != b->offset)
-		return a->offset > b->offset ? 1 : -1;
-	return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
 static int by_number(const void *left, const void *right)
@@ -119,7 +121,7 @@ static void count_votes(int64_t *v, size_t n, struct request_vote *vote)
 	vote->second = fullest(v, n, &vote->ahead_ns, &second);
 }
 
-int requests_vote(struct request_sample *sample, const struct requests *host,
+int requests_vote(const struct request_sample *sample, const struct requests *host,
 		  struct request_vote *vote)
 {
 	int64_t *votes = NULL;
@@ -127,7 +129,6 @@ int requests_vote(struct request_sample *sample, const struct requests *host,
 	struct request one;
 	int rc = 1;
 
-	qsort(sample->v, sample->n, sizeof(*sample->v), by_range);
 	while (rc > 0 && (rc = host->next(host->arg, &one)) > 0) {
 		const struct request *like = NULL;
 		size_t n_like = find_equal(sample, &one, &like);

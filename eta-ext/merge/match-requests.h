@@ -28,7 +28,7 @@ struct requests {
 
 /* Some requests of a guest, evenly over its run, for requests_vote. */
 struct request_sample {
-	struct request *v; /* freed by free() */
+	struct request *v; /* by direction, offset, size; freed by free() */
 	size_t n;
 };
 
@@ -44,8 +44,8 @@ struct request_vote {
 	uint64_t votes, second; /* pairs that say so, and that say what is said second most */
 };
 
-/* SAMPLE is put in another order. HOST's requests are all read. 0 or -errno. */
-int requests_vote(struct request_sample *sample, const struct requests *host,
+/* HOST's requests are all read. 0 or -errno. */
+int requests_vote(const struct request_sample *sample, const struct requests *host,
 		  struct request_vote *vote);
 
 struct requests_found {

@@ -76,13 +76,11 @@ static bool is_host(const struct services *s, uint32_t input)
 /* The thread of REQUEST's machine whose pages it writes, a location of the result; ETA_NONE. */
 static uint32_t owner_of(const struct services *s, const struct service_request *request)
 {
-	const struct eta_defs *defs = &s->trace->defs;
-	uint32_t process = defs->locations[s->located[request->input][request->location]].process;
+	uint32_t location = s->located[request->input][request->location];
 
-	if (!request->owner || process == ETA_NONE)
+	if (!request->owner || s->trace->defs.locations[location].process == ETA_NONE)
 		return ETA_NONE;
-	return services_thread(s, eta_machine(defs, defs->processes[process].host), request->owner,
-			       request->begin_ns);
+	return services_thread(s, s->machines[location], request->owner, request->begin_ns);
 }
 
 uint32_t services_served(const struct merge *merge, const struct service_call *call)

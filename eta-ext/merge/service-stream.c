@@ -51,7 +51,6 @@ int service_stream_new(const struct merge *merge, const struct merge_part *part,
 	const struct services *s = merge->services;
 	const struct merge_part behind = { part->input, part->location + 1 };
 	struct service_stream *stream;
-	uint32_t process;
 
 	*out = NULL;
 	if (!s)
@@ -64,10 +63,7 @@ int service_stream_new(const struct merge *merge, const struct merge_part *part,
 	stream->part = *part;
 	stream->own.guest = stream->asked = services_guest(merge, part->input);
 	stream->asked_input = part->input;
-	process = s->trace->defs.locations[s->located[part->input][part->location]].process;
-	if (process != ETA_NONE)
-		stream->machine =
-			eta_machine(&s->trace->defs, s->trace->defs.processes[process].host);
+	stream->machine = s->machines[s->located[part->input][part->location]];
 	stream->calls = s->calls_by_thread + services_first_of(s, true, part);
 	stream->n_calls =
 		(size_t)(s->calls_by_thread + services_first_of(s, true, &behind) - stream->calls);
@@ -129,14 +125,12 @@ static uint32_t device_of(const struct service_stream *s, const struct service_c
 	const struct eta_defs *defs = &s->services->trace->defs;
 	const struct merge_input *input = &s->merge->inputs[call->input];
 	uint32_t dev = handle == ETA_NONE ? call->dev : input->trace->defs.handles[handle].device;
-	uint32_t process =
-		defs->locations[s->services->located[call->input][call->location]].process;
-	uint32_t machine = eta_machine(defs, defs->processes[process].host);
+	const uint32_t *machines = s->services->machines;
+	uint32_t machine = machines[s->services->located[call->input][call->location]];
 
 	for (uint32_t l = 0; l < defs->n_locations; l++)
 		if (defs->locations[l].kind == ETA_LOCATION_DEVICE &&
-		    defs->locations[l].dev == dev &&
-		    eta_machine(defs, defs->locations[l].host) == machine)
+		    defs->locations[l].dev == dev && machines[l] == machine)
 			return l;
 	return ETA_NONE;
 }
@@ -414,13 +408,11 @@ static int put_piece(struct service_stream *s, const struct waiter *w,
 {
 	const struct eta_defs *defs = &s->services->trace->defs;
 	uint32_t location = s->services->located[call->input][call->location];
-	uint32_t process = defs->locations[location].process;
 	struct eta_event enter = { .region = s->merge->inputs[call->input].regions[piece->region],
 				   .device = ETA_NONE };
 	int rc;
 
-	set_who(s, w, eta_machine(defs, defs->processes[process].host), piece->who, piece->begin_ns,
-		&enter);
+	set_who(s, w, s->services->machines[location], piece->who, piece->begin_ns, &enter);
 	if (defs->regions[enter.region].level == ETA_LEVEL_BLOCK)
 		enter.device = device_of(s, call, piece->handle);
 	rc = begin_region(s, from_ns, &enter);

@@ -33,6 +33,7 @@ void services_free(struct services *s)
 	paged_free(s->calls_by_image);
 	paged_free(s->requests_by_thread);
 	free(s->threads);
+	free(s->machines);
 	free(s->located);
 	free(s->vcpus);
 	paged_free(s->steals);
@@ -402,12 +403,14 @@ static uint32_t *sorted(struct services *s, size_t n,
 	return list;
 }
 
-static uint32_t machine_of(const struct services *s, uint32_t location)
+/* Asked for at each wait, so that the hosts' names are looked up once. */
+static uint32_t machine_of(const struct eta_defs *defs, const struct eta_location *location)
 {
-	const struct eta_defs *defs = &s->trace->defs;
-	uint32_t process = defs->locations[location].process;
-
-	return process == ETA_NONE ? 0 : eta_machine(defs, defs->processes[process].host);
+	if (location->kind == ETA_LOCATION_DEVICE)
+		return eta_machine(defs, location->host);
+	return location->process == ETA_NONE
+		       ? 0
+		       : eta_machine(defs, defs->processes[location->process].host);
 }
 
 static int by_number(const void *left, const void *right, void *arg)
@@ -416,7 +419,7 @@ static int by_number(const void *left, const void *right, void *arg)
 	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
 	const struct eta_location *a = &s->trace->defs.locations[l];
 	const struct eta_location *b = &s->trace->defs.locations[r];
-	int order = compare(machine_of(s, l), machine_of(s, r));
+	int order = compare(s->machines[l], s->machines[r]);
 
 	order = order ? order : compare(a->tid, b->tid);
 	order = order ? order : compare(a->start_ns, b->start_ns);
@@ -428,8 +431,11 @@ static int find_threads(struct services *s)
 	const struct eta_defs *defs = &s->trace->defs;
 
 	s->threads = calloc((size_t)defs->n_locations + 1, sizeof(*s->threads));
-	if (!s->threads)
+	s->machines = calloc((size_t)defs->n_locations + 1, sizeof(*s->machines));
+	if (!s->threads || !s->machines)
 		return -ENOMEM;
+	for (uint32_t l = 0; l < defs->n_locations; l++)
+		s->machines[l] = machine_of(defs, &defs->locations[l]);
 	for (uint32_t l = 0; l < defs->n_locations; l++)
 		if (defs->locations[l].kind != ETA_LOCATION_DEVICE && defs->locations[l].tid &&
 		    !defs->locations[l].track)
@@ -445,7 +451,7 @@ uint32_t services_thread(const struct services *s, uint32_t machine, uint32_t ti
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		uint32_t l = s->threads[middle], its = machine_of(s, l);
+		uint32_t l = s->threads[middle], its = s->machines[l];
 
 		if (its < machine || (its == machine && s->trace->defs.locations[l].tid < tid))
 			low = middle + 1;
@@ -455,7 +461,7 @@ uint32_t services_thread(const struct services *s, uint32_t machine, uint32_t ti
 	for (; low < s->n_threads; low++) {
 		uint32_t l = s->threads[low];
 
-		if (machine_of(s, l) != machine || s->trace->defs.locations[l].tid != tid)
+		if (s->machines[l] != machine || s->trace->defs.locations[l].tid != tid)
 			break;
 		if (found == ETA_NONE || s->trace->defs.locations[l].start_ns <= time_ns)
 			found = l;

@@ -86,6 +86,7 @@ struct services {
 	uint32_t *requests_by_thread;
 	uint32_t *threads; /* locations of the result by machine, tid, start */
 	size_t n_threads;
+	uint32_t *machines; /* of the locations that the result has without its nameless ones */
 	uint32_t **located; /* per input and location: that of the result */
 	uint32_t virtio;    /* regions of the result */
 	uint32_t steal;
