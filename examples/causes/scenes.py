@@ -453,7 +453,8 @@ SCENES = [
     Cause("swapped", {("pagecache", "eviction at own limit"), ("pagecache", "reclaim at own limit")},
           conditions.swapping, "swapped", threads=1, strength=32, culprit=LIMIT, solo=plain, before=FAIR),
     Cause("swapped-beside", {("pagecache", "eviction"), ("pagecache", "reclaim")},
-          others(conditions.swapping, ["{neighbour:swapped}", "-n", FOREVER, "{data}/none"], bound=True), "swapped",
+          # of two threads: what does not fit has to free memory, too
+          others(conditions.swapping, ["{neighbour:swapped}", "-t", "2", "-n", FOREVER, "{data}/none"], bound=True), "swapped",
           threads=1, strength=64, culprit=NEIGHBOUR, baseline=True, before=FAIR),
     # whoever drops the pages, they are read again
     Cause("dropped", {("pagecache", "eviction")},

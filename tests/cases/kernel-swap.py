@@ -36,7 +36,7 @@ for _ in range(rounds):
         begin = time.monotonic_ns()
         memory[at] = 2
         took = time.monotonic_ns() - begin
-        waited += took if took > 50000 else 0
+        waited += took if took > 5000 else 0  # what is there takes less than 1 us, what is read 30 and more
     time.sleep(0.1)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before, waited, file=open(sys.argv[3], "w"))
 """
@@ -84,7 +84,9 @@ for name, kind, options in (("limit", "private", ()), ("shared", "shared", ()), 
     assert major > 1000, major
     assert 0.95 * major <= len(read_in(faults)), (len(read_in(faults)), major)
     assert spans["EVICTION_AT_OWN_LIMIT"] > 10 * spans["EVICTION"], spans
-    assert 0.8 * waited < spent < 1.3 * waited, (waited, spent)
+    # of a fault the part before its request is missing
+    # (and on a busy machine some lose their CPU behind it, before their end is seen)
+    assert 0.6 * waited < spent < 1.5 * waited, (waited, spent)
     assert spans["EVICTION_AT_OWN_LIMIT"] and spans["RECLAIM_AT_OWN_LIMIT"] > 10 * spans["RECLAIM"], spans
     assert sum(spans.values()) > 0.6 * spent, (spans, spent)
     pages, what = limits(spool)["pagecache:eviction at own limit"]
@@ -92,7 +94,8 @@ for name, kind, options in (("limit", "private", ()), ("shared", "shared", ()), 
     ops = sorted((op for op in spool.ops if op.pid == faults[0].pid), key=lambda op: op.begin)
     assert all(a.end <= b.begin for a, b in zip(ops, ops[1:])), "operations of one thread overlap"
 
-# ---- it would fit, but a neighbour in the group needs the memory as well: that one is named ----
+# ---- it would fit, but a neighbour in the group needs more than there is: that one is named. (One that fits, and uses its
+# memory more often, keeps it: then nobody but the program itself ever frees any, at the limit.) ----
 NEIGHBOUR = r"""
 import mmap, sys
 bytes_ = int(sys.argv[1]) << 20
@@ -104,13 +107,18 @@ while True:
     for at in range(0, bytes_, 4096):
         memory[at] = 2
 """
-neighbour = subprocess.Popen(inside(group, "/usr/bin/python3", "-c", NEIGHBOUR, "40"), stdout=subprocess.PIPE, text=True)
-atexit.register(neighbour.wait)
-atexit.register(neighbour.kill)
-assert neighbour.stdout.readline() == "ready\n"
-spool, faults, spans, major, waited, spent = swaps("beside", 24)
-neighbour.kill()
-neighbour.wait()
+major, runs = 0, 0
+while major < 500:  # whose memory is swapped out is the kernel's choice: beside some neighbours only theirs is
+    assert runs < 8, "the kernel leaves the program its memory, whatever a neighbour needs"
+    neighbour = subprocess.Popen(inside(group, "/usr/bin/python3", "-c", NEIGHBOUR, str(LIMIT_MB + 8)), stdout=subprocess.PIPE,
+                                 text=True)
+    atexit.register(neighbour.wait)
+    atexit.register(neighbour.kill)
+    assert neighbour.stdout.readline() == "ready\n"
+    spool, faults, spans, major, waited, spent = swaps(f"beside-{runs}", 24)
+    neighbour.kill()
+    neighbour.wait()
+    runs += 1
 # (how much of it: on a busy machine the neighbour has no CPU for seconds, and then it is the limit alone)
 for kind in "EVICTION", "RECLAIM":
     who = collections.Counter()
