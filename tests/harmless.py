@@ -15,6 +15,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 from reach import closed_folder
 
@@ -219,7 +220,12 @@ def compare(row, top, under):
         if unsteady:
             found.append(("plain", ["two untraced runs differ: " + unsteady[0]]))
     if not any(differences for _, differences in found):
-        shutil.rmtree(runs.top)
+        # what a program leaves running (gpg-agent) may still begin a file of its recording there
+        for left in reversed(range(100)):
+            shutil.rmtree(runs.top, ignore_errors=left > 0)
+            if not os.path.exists(runs.top):
+                break
+            time.sleep(0.1)
     return found
 
 
