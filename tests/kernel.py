@@ -89,6 +89,24 @@ def loop_fs_apart(kind, megabytes):
     return loop_fs(kind, megabytes, below=loop_fs("ext4", megabytes + megabytes // 4 + 32)[1])
 
 
+def overlay_fs(folder, n, name=""):
+    """
+    A file system of overlayfs whose layers are in FOLDER, its parts called NAME and more, with N files in the lower one, that
+    are to be copied when they are changed: its folder. It is gone when the test is.
+    """
+    lower, upper, work, top = (os.path.join(folder, name + part) for part in ("lower", "upper", "work", "top"))
+    for part in lower, upper, work, top:
+        os.mkdir(part)
+    for i in range(n):
+        with open(os.path.join(lower, str(i)), "wb") as file:
+            file.write(b"x" * 20000)
+    subprocess.run(["sync", "-f", folder], check=True)
+    subprocess.run(["mount", "-t", "overlay", "none", "-o", f"lowerdir={lower},upperdir={upper},workdir={work}", top],
+                   check=True)
+    atexit.register(subprocess.run, ["umount", top])
+    return top
+
+
 def cgroup(controller, **settings):
     """A control group of CONTROLLER with SETTINGS (dots as __), removed at the end; for prefix()."""
     root = os.path.join("/sys/fs/cgroup", controller)

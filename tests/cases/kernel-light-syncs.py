@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
-from kernel import loop_fs_apart, need, need_bpf, trace
+from kernel import loop_fs_apart, need, need_bpf, overlay_fs, trace
 
 need("losetup", "chattr")
 need_bpf()
@@ -107,22 +107,9 @@ def check(name, script, where, *calls):
     assert beside[neighbour.pid] > beside.total() // 2, beside
 
 
-def layers(name):
-    """A file system above this one, N files in whose lower one are to be copied."""
-    lower, upper, work, top = (made(f"{name}.{part}") for part in ("lower", "upper", "work", "top"))
-    for i in range(N):
-        with open(os.path.join(lower, str(i)), "wb") as f:
-            f.write(b"x" * 20000)
-    subprocess.run(["sync", "-f", folder], check=True)
-    subprocess.run(["mount", "-t", "overlay", "none", "-o", f"lowerdir={lower},upperdir={upper},workdir={work}", top],
-                   check=True)
-    atexit.register(subprocess.run, ["umount", top])
-    return top
-
-
 check("attributes", ATTRIBUTES, lambda name: made(name, "+S", is_folder=False), "setxattr")
 check("names", NAMES, lambda name: made(name, "+D"), "mkdir")
 check("records", RECORDS, inside, "write")
 check("whole", WHOLE, inside, "syncfs")
 if "overlay" in open("/proc/filesystems", encoding="ascii").read().split():
-    check("copies", COPIES, layers, "openat", "open", "openat2")
+    check("copies", COPIES, lambda name: overlay_fs(folder, N, name + "."), "openat", "open", "openat2")

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
-from kernel import loop_fs_apart, need, need_bpf, path, trace
+from kernel import loop_fs_apart, need, need_bpf, overlay_fs, path, trace
 
 need("losetup", "chattr")
 need_bpf()
@@ -155,19 +155,7 @@ for i in range(int(sys.argv[2])):
     os.close(os.open(f"{sys.argv[1]}/{i}", os.O_WRONLY))
 """
 if "overlay" in open("/proc/filesystems", encoding="ascii").read().split():
-    lower, upper, work, top = (os.path.join(folder, name) for name in ("lower", "upper", "work", "top"))
-    for name in lower, upper, work, top:
-        os.mkdir(name)
-    for i in range(N):
-        with open(os.path.join(lower, str(i)), "wb") as f:
-            f.write(b"x" * 20000)
-    subprocess.run(["sync", "-f", folder], check=True)
-    subprocess.run(["mount", "-t", "overlay", "none", "-o", f"lowerdir={lower},upperdir={upper},workdir={work}", top],
-                   check=True)
-    try:
-        spool = trace("copies", sys.executable, "-c", COPIES, top, str(N))
-    finally:
-        subprocess.run(["umount", top], check=True)
+    spool = trace("copies", sys.executable, "-c", COPIES, overlay_fs(folder, N), str(N))
     comms = {task.tid: (task.comm, task.kernel) for task in spool.untraced}
     others = [comms.get(spool.beside(sleep)[0]) for sleep in commits(spool, "openat", "open", "openat2")
               if spool.beside(sleep)[0]]
