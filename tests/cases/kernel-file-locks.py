@@ -144,7 +144,9 @@ for how in "flock", "ofd":
     waiters = [thread for thread in report["threads"] if thread["tid"] in waits]
     for thread in waiters:
         blamed = {row["tid"]: row["ns"] for row in thread["blame"]}
-        assert blamed.get(main, 0) >= 270e6 and blamed[main] >= 0.9 * sum(blamed.values()), (thread, main)
+        # who took the CPU from the main one, while it held the lock, is rightly blamed for as long; a waiter is not
+        of_waiters = sum(blamed.get(tid, 0) for tid in waits)
+        assert blamed.get(main, 0) >= 270e6 and of_waiters <= 0.1 * blamed[main], (thread, main)
     print(how, {thread["tid"]: thread["blame"][0]["name"] for thread in waiters})
 
 
