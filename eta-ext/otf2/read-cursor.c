@@ -134,6 +134,7 @@ static void set_input(struct otf2_cursor *c)
 int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_cursor **out)
 {
 	struct otf2 *otf2 = trace->data;
+	const char *file = "evt";
 	struct otf2_cursor *c;
 	OTF2_ErrorCode code;
 	int rc = occupy(trace, location);
@@ -166,8 +167,10 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 	}
 	archive_errors_catch();
 	code = otf2->readings[location].refused;
-	if (code == OTF2_SUCCESS)
+	if (code == OTF2_SUCCESS) {
 		code = read_local_definitions(otf2, location, c->id);
+		file = code == OTF2_SUCCESS ? "evt" : "def";
+	}
 	if (code == OTF2_SUCCESS) {
 		c->evt = OTF2_Reader_GetEvtReader(c->reader, c->id);
 		code = c->evt ? otf2_register_callbacks(c->reader, c)
@@ -192,8 +195,9 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 		*out = &c->cursor;
 		return 0;
 	}
-	eta_error("%s: %s/%" PRIu64 ": cannot read location \"%s\": %s", trace->path, otf2->base,
-		  c->id, name_of(trace, location), archive_error_take(code));
+	eta_error("%s: %s/%" PRIu64 ".%s: cannot read location \"%s\": %s (--lenient leaves it out)",
+		  trace->path, otf2->base, c->id, file,
+		  name_of(trace, location), archive_error_take(code));
 	otf2_cursor_close(&c->cursor);
 	return -EIO;
 }

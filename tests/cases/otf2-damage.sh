@@ -49,7 +49,7 @@ kept 8000
 
 fresh
 : >"$scratch/x/4.evt"
-refused 'x/4'
+refused 'x/4.evt: cannot read location ".*--lenient leaves it out'
 kept 8000
 
 fresh

@@ -51,10 +51,10 @@ static __always_inline uint64_t endless_last_ns(const struct task_state *st)
 	return last_ns;
 }
 
-/* Not every file system reports the end of a sync. */
+/* Not every file system reports the end of a sync; that of a write (O_SYNC) none does. */
 static __always_inline void own_sync_ends(struct task_state *st)
 {
-	uint32_t dev = st->op.dev;
+	uint32_t dev = st->now.sync_dev ?: st->op.dev;
 	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
 
 	if (s)
@@ -89,7 +89,7 @@ static __always_inline void cache_span_add(struct task_state *st, uint8_t kind, 
 
 static __always_inline void stamps_to_spans(struct task_state *st, uint64_t now)
 {
-	if (syncs_used && (st->now.sync_ns || st->now.kind == ETA_OP_SYNC))
+	if (syncs_used && (st->now.sync_dev || st->now.kind == ETA_OP_SYNC))
 		own_sync_ends(st);
 	if (st->now.sync_ns) /* its end was not reported */
 		span_add(st, ETA_SPAN_FS_SYNC, st->now.sync_ns, now);

@@ -257,8 +257,9 @@ static __always_inline void idle_switched_out(struct task_state *st, struct task
 
 	st->idle.off = runnable ? OFF_RUNNABLE : OFF_SLEEPING;
 	st->idle.in_nr = SYSCALL_NR(regs);
-	st->idle.returning =
-		runnable && st->idle.left_nr >= 0 && st->idle.in_nr == st->idle.left_nr;
+	/* light mode does not see it leave a call */
+	st->idle.returning = runnable && !filter.light && st->idle.left_nr >= 0 &&
+			     st->idle.in_nr == st->idle.left_nr;
 	st->idle.ready_cpu = bpf_get_smp_processor_id();
 	st->idle.wake_ns = 0;
 	st->idle.off_ns = now;
