@@ -60,7 +60,7 @@ unit_tests = \
 script_tests =
 # the longest first
 if HAVE_BPF
-script_tests += tests/cases/kernel-guest.py
+script_tests += tests/cases/export-examples.py tests/cases/kernel-guest.py
 endif
 script_tests += \
 	tests/cases/analyze-compare.py \
@@ -206,7 +206,6 @@ probe_tests = \
 	tests/cases/kernel-written.py
 kernel_tests += \
 	tests/cases/causes.py \
-	tests/cases/export-examples.py \
 	tests/cases/harmless-both.py \
 	tests/cases/kernel-backends.py \
 	tests/cases/kernel-control.py \

@@ -8,6 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from kernel import need_bpf, path, scratch, skip
+from kernel_turn import end_turn
 
 BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
 if os.environ.get("SCI_SANITIZED"):
@@ -67,10 +68,12 @@ def exported(name, trace):
 
 with open(os.path.join(BUILD, "config.h"), encoding="utf-8") as config:
     perfetto = "#define HAVE_PROTOBUF_C 1" in config.read()
-profiles = []
+recorded = []
 for name, command in programs():
     run("sci-record", "-q", "-o", path(f"{name}/run"), "--", *command)
-    profiles.append(exported(name, path(f"{name}/run/unified.otf2")))
+    recorded.append(name)
+end_turn()
+profiles = [exported(name, path(f"{name}/run/unified.otf2")) for name in recorded]
 assert len(profiles) > 15, profiles
 
 # Speedscope has nothing to say of any (what it is opened with: ./dev check installs it)
