@@ -52,6 +52,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/follow.h \
 	plugins/kernelio/bpf/group.h \
 	plugins/kernelio/bpf/kernel_types.h \
+	plugins/kernelio/bpf/late.h \
 	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \
 	plugins/kernelio/bpf/ring.h \

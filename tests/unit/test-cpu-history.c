@@ -57,12 +57,12 @@ static struct cpu_history history_of(const struct history_row *row, uint32_t nex
 
 	*now = 100;
 	for (int i = 0; row->tasks[i].end_ns; i++) {
-		cpu_history_switch(&s, last, row->tasks[i].tid, *now);
+		cpu_history_switch(&s, last, row->tasks[i].tid, false, *now);
 		last = row->tasks[i].tid;
 		*now = row->tasks[i].end_ns;
 	}
 	if (next)
-		cpu_history_switch(&s, last, next, *now);
+		cpu_history_switch(&s, last, next, false, *now);
 	return s;
 }
 
@@ -92,14 +92,36 @@ static void gap(void **state)
 	struct cpu_history s = { 0 };
 
 	(void)state;
-	cpu_history_switch(&s, 1, IDLE, 100);
-	cpu_history_switch(&s, IDLE, 7, 110);
+	cpu_history_switch(&s, 1, IDLE, false, 100);
+	cpu_history_switch(&s, IDLE, 7, false, 110);
 	cpu_history_unsure(&s);
 	assert_int_equal(cpu_history_longest(&s, 120, 200, UNKNOWN), UNKNOWN);
 	assert_int_equal(cpu_history_idle_until(&s, 120, 200), 120);
-	cpu_history_switch(&s, IDLE, 8, 200); /* who knows since when */
+	cpu_history_switch(&s, IDLE, 8, false, 200); /* who knows since when */
 	assert_int_equal(cpu_history_idle_until(&s, 120, 200), 120);
 	assert_int_equal(cpu_history_longest(&s, 120, 230, UNKNOWN), 8);
+}
+
+/* Kernel threads and the idle task are no programs. */
+static void programs(void **state)
+{
+	struct cpu_history s = { 0 };
+	uint32_t who = 0;
+
+	(void)state;
+	cpu_history_switch(&s, 1, 7, false, 100);
+	cpu_history_switch(&s, 7, 30, true, 150);
+	cpu_history_switch(&s, 30, 8, false, 400);
+	cpu_history_switch(&s, 8, IDLE, true, 420);
+	cpu_history_switch(&s, IDLE, 7, false, 500);
+	cpu_history_switch(&s, 7, 31, true, 510);
+	assert_int_equal(cpu_history_programs(&s, 140, &who), 10 + 20 + 10);
+	assert_int_equal(who, 8);
+	assert_int_equal(cpu_history_programs(&s, 505, &who), 5);
+	assert_int_equal(who, 7);
+	who = 0;
+	assert_int_equal(cpu_history_programs(&s, 510, &who), 0);
+	assert_int_equal(who, 0);
 }
 
 /* Nothing was reported yet. */
@@ -117,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits),
 		cmocka_unit_test(gap),
+		cmocka_unit_test(programs),
 		cmocka_unit_test(nothing),
 	};
 

@@ -3,6 +3,7 @@
 #ifndef KERNELIO_BIO_H
 #define KERNELIO_BIO_H
 
+#include "late.h"
 #include "queue-ahead.h"
 #include "shares.h"
 #include "status.h"
@@ -102,6 +103,32 @@ static __always_inline struct bio_state *bio_find(uint64_t *key)
 	return bpf_map_lookup_elem(&bios, key);
 }
 
+/* Who waits for the bio has waited for the kernel thread that was LATE, too. */
+static __always_inline void bio_is_late(const struct bio_state *value, const struct late *late)
+{
+	if (!late)
+		return;
+	late_pass(late, value->record.head.id);
+	if (value->record.owner_tid != value->record.head.id)
+		late_pass(late, value->record.owner_tid);
+}
+
+/*
+ * A flush of the disk's cache is a request without bios, which several may share. Was it issued
+ * late, while the bio waited for it? One with data is issued behind it, one without never.
+ */
+static __always_inline void bio_flushed(const struct bio_state *value)
+{
+	struct disk *disk = bpf_map_lookup_elem(&disks, &value->counted.disk);
+	uint64_t issue_ns = value->record.issue_ns;
+
+	if (!disk || !value->counted.on_disk ||
+	    disk->flush_late.to_ns <= value->record.head.time_ns)
+		return;
+	if (!issue_ns || issue_ns > disk->flush_late.to_ns)
+		bio_is_late(value, &disk->flush_late);
+}
+
 static __always_inline void bio_finish(uint64_t key, struct bio_state *value, uint64_t now)
 {
 	uint64_t vector = value->vector, issue_ns = value->record.issue_ns;
@@ -115,6 +142,7 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 			(issue_ns ?: now) - value->record.head.time_ns);
 	if (issue_ns)
 		note_waited_for(value->record.issue_ahead_tid, now - issue_ns);
+	bio_flushed(value);
 	disk_uncount(&value->counted);
 	bio_leave(&key, value);
 	if (vector) {
@@ -130,6 +158,7 @@ static __always_inline void bio_issue(struct bio_state *value, uint64_t now)
 	if (value->record.issue_ns)
 		return;
 	value->record.issue_ns = now;
+	bio_is_late(value, late_now());
 	queue_ahead_issue(&value->record, &value->counted, now);
 }
 

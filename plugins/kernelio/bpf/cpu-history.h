@@ -13,13 +13,15 @@ struct cpu_history {
 	uint64_t since_ns; /* since when the current task runs; 0: its switch was not reported */
 	uint32_t tid;
 	uint32_t next;
+	uint32_t kernel;     /* the current task is a kernel thread */
+	uint32_t of_kernels; /* a bit for each of `tids`: it was one */
 	uint32_t tids[CPU_HISTORY];
 	uint64_t begin_ns[CPU_HISTORY], end_ns[CPU_HISTORY];
 };
 
-/* At NOW the CPU switches from PREV to NEXT. */
+/* At NOW the CPU switches from PREV to NEXT, a kernel thread if KERNEL. */
 static inline __attribute__((always_inline)) void
-cpu_history_switch(struct cpu_history *s, uint32_t prev, uint32_t next, uint64_t now)
+cpu_history_switch(struct cpu_history *s, uint32_t prev, uint32_t next, bool kernel, uint64_t now)
 {
 	uint32_t i = s->next % CPU_HISTORY;
 
@@ -28,8 +30,10 @@ cpu_history_switch(struct cpu_history *s, uint32_t prev, uint32_t next, uint64_t
 		s->begin_ns[i] = s->since_ns;
 		s->end_ns[i] = now;
 		s->next = i + 1;
+		s->of_kernels = (s->of_kernels & ~(1U << i)) | s->kernel << i;
 	}
 	s->tid = next;
+	s->kernel = kernel;
 	s->since_ns = now;
 }
 
@@ -63,6 +67,29 @@ cpu_history_longest(const struct cpu_history *s, uint64_t begin_ns, uint64_t now
 			who = s->tid;
 	}
 	return who;
+}
+
+/*
+ * For how long between BEGIN_NS and NOW, when the CPU switches, programs had the CPU, and in WHO the
+ * one that had it longest at a time. Kernel threads work for others, perhaps for who waits.
+ */
+static inline __attribute__((always_inline)) uint64_t
+cpu_history_programs(const struct cpu_history *s, uint64_t begin_ns, uint32_t *who)
+{
+	uint64_t longest_ns = 0, sum_ns = 0;
+
+	for (uint32_t i = 0; i < CPU_HISTORY; i++) {
+		uint64_t from_ns = s->begin_ns[i] > begin_ns ? s->begin_ns[i] : begin_ns;
+
+		if (!s->tids[i] || s->of_kernels >> i & 1 || s->end_ns[i] <= from_ns)
+			continue;
+		sum_ns += s->end_ns[i] - from_ns;
+		if (s->end_ns[i] - from_ns > longest_ns) {
+			longest_ns = s->end_ns[i] - from_ns;
+			*who = s->tids[i];
+		}
+	}
+	return sum_ns;
 }
 
 /* The end of the idle time that BEGIN_NS lies in, at most NOW; BEGIN_NS if the CPU was not idle. */

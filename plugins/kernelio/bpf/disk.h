@@ -3,6 +3,7 @@
 #ifndef KERNELIO_DISK_H
 #define KERNELIO_DISK_H
 
+#include "late.h"
 #include "state.h"
 
 #define DISK_OWNERS 16			    /* a power of two */
@@ -29,6 +30,7 @@ struct disk {
 	uint64_t foreign_last_ns; /* when one of them came or went */
 	struct amounts bytes;
 	struct amounts flushed; /* `bytes` at the last flush of its cache */
+	struct late flush_late; /* who issued that flush last was late, or those before it */
 	/*
 	 * A loop device: the disk that its file lies on, and 1 + the place of that; 0: none. Who
 	 * has requests there while the file has, too, is in its way.

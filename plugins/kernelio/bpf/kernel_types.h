@@ -292,7 +292,7 @@ struct mm_struct {
 };
 
 struct sched_info {
-	uint64_t run_delay, last_arrival;
+	uint64_t run_delay, last_arrival, last_queued;
 };
 
 struct task_io_accounting {
@@ -359,7 +359,12 @@ struct bio {
 	struct bio_vec *bi_io_vec;
 };
 
+struct request_queue {
+	struct gendisk *disk;
+};
+
 struct request {
+	struct request_queue *q;
 	struct bio *bio;
 };
 
@@ -469,7 +474,6 @@ struct file_ra_state;
 struct bdi_writeback;
 struct dirty_throttle_control;
 struct linux_binprm;
-struct request_queue;
 struct writeback_control;
 struct bpf_iter_meta;
 

@@ -421,4 +421,19 @@ static __always_inline void foreign_end(uint64_t key, uint64_t now)
 	bpf_map_delete_elem(&foreign_bios, &key);
 }
 
+/* The request at address *KEY, of an untraced task, was issued by a kernel thread that was LATE. */
+SEPARATE int foreign_is_late(const uint64_t *key, const struct late *late)
+{
+	struct counted *counted;
+	uint64_t address;
+
+	if (!key || !late)
+		return 0;
+	address = *key;
+	counted = bpf_map_lookup_elem(&foreign_bios, &address);
+	if (counted && counted->tid)
+		late_pass(late, counted->tid);
+	return 0;
+}
+
 #endif

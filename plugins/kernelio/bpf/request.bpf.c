@@ -8,6 +8,7 @@
 struct bio_walk {
 	struct bio *bio;
 	uint64_t now;
+	bool late;	/* who issues it was, and untraced tasks have requests */
 	uint32_t bytes; /* completed bytes not yet assigned to a bio */
 	int32_t status; /* -errno */
 };
@@ -23,15 +24,32 @@ static long issue_step(uint32_t step, struct bio_walk *walk)
 	if (remapped_used)
 		bio_issued(bpf_map_lookup_elem(&bios, &below), walk->now);
 	bio_issued(bio_find(&key), walk->now);
+	if (walk->late)
+		foreign_is_late(&key, late_now());
 	walk->bio = BPF_CORE_READ(bio, bi_next);
 	return 0;
+}
+
+/* A flush of the cache of RQ's disk is issued by a kernel thread that was LATE. */
+static __always_inline void flush_is_late(struct request *rq, const struct late *late)
+{
+	uint64_t gendisk = (uint64_t)BPF_CORE_READ(rq, q, disk);
+	uint32_t index;
+	struct disk *disk = disk_of(&gendisk, false, &index);
+
+	if (disk)
+		disk->flush_late = *late;
 }
 
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_rq_issue, struct request *rq)
 {
 	struct bio_walk walk = { .bio = rq->bio, .now = bpf_ktime_get_ns() };
+	struct late *late = late_now();
 
+	if (late && !walk.bio)
+		flush_is_late(rq, late);
+	walk.late = late && foreign_seen;
 	bpf_loop(MAX_MERGED, issue_step, &walk, 0);
 	return 0;
 }

@@ -437,7 +437,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	if (!switches_reported)
 		switches_reported = 1;
-	cpu_history_switch(s, prev->pid, next->pid, now);
+	cpu_history_switch(s, prev->pid, next->pid, next->flags & TASK_IS_KERNEL_THREAD, now);
+	late_switch(prev, next, s, share.queue->rq->clock, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot, now) : slot_state(*slot);
 	if (st)
 		leaves(ctx, st, prev, &share, next, preempt || prev_state == 0, prev_state, now);

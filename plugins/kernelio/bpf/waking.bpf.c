@@ -58,6 +58,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	struct task_state *by, *st;
 	uint64_t from_ns;
 
+	late_wakes(task);
 	if (!someone_runs() || paused ||
 	    !is_among(wake_calls, SYSCALL_NR((struct pt_regs *)bpf_task_pt_regs(waker))))
 		return 0;
