@@ -191,6 +191,8 @@ struct counted {
 	uint32_t stacked;    /* the disk passes it on to lower ones */
 	uint32_t flush_part; /* of what it flushes, that was written by others: see
 				disk_written_part */
+	uint32_t by;	     /* of an untraced task: who queued it */
+	uint64_t flushes_ns; /* when it was queued, if it flushes the disk's cache; else 0 */
 };
 
 /* A request in flight: value of the map `bios`. */

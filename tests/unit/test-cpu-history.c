@@ -1,5 +1,7 @@
 /* Who had a CPU while a thread waited for it: the rules that the kernel tracer's program uses. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdbool.h>
+
 #include "unit.h"
 
 #include "plugins/kernelio/bpf/cpu-history.h"
@@ -115,13 +117,20 @@ static void programs(void **state)
 	cpu_history_switch(&s, 8, IDLE, true, 420);
 	cpu_history_switch(&s, IDLE, 7, false, 500);
 	cpu_history_switch(&s, 7, 31, true, 510);
-	assert_int_equal(cpu_history_programs(&s, 140, &who), 10 + 20 + 10);
+	assert_int_equal(cpu_history_programs(&s, 140, 510, &who), 10 + 20 + 10);
 	assert_int_equal(who, 8);
-	assert_int_equal(cpu_history_programs(&s, 505, &who), 5);
+	assert_int_equal(cpu_history_programs(&s, 505, 510, &who), 5);
 	assert_int_equal(who, 7);
 	who = 0;
-	assert_int_equal(cpu_history_programs(&s, 510, &who), 0);
+	assert_int_equal(cpu_history_programs(&s, 510, 510, &who), 0);
 	assert_int_equal(who, 0);
+	/* eight are known of sixteen */
+	for (uint64_t at = 520; at <= 680; at += 20) {
+		cpu_history_switch(&s, 31, 9, false, at - 10);
+		cpu_history_switch(&s, 9, 31, true, at);
+	}
+	assert_int_equal(cpu_history_programs(&s, 520, 680, &who), 80);
+	assert_int_equal(who, 9);
 }
 
 /* Nothing was reported yet. */

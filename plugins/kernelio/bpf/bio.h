@@ -113,22 +113,6 @@ static __always_inline void bio_is_late(const struct bio_state *value, const str
 		late_pass(late, value->record.owner_tid);
 }
 
-/*
- * A flush of the disk's cache is a request without bios, which several may share. Was it issued
- * late, while the bio waited for it? One with data is issued behind it, one without never.
- */
-static __always_inline void bio_flushed(const struct bio_state *value)
-{
-	struct disk *disk = bpf_map_lookup_elem(&disks, &value->counted.disk);
-	uint64_t issue_ns = value->record.issue_ns;
-
-	if (!disk || !value->counted.on_disk ||
-	    disk->flush_late.to_ns <= value->record.head.time_ns)
-		return;
-	if (!issue_ns || issue_ns > disk->flush_late.to_ns)
-		bio_is_late(value, &disk->flush_late);
-}
-
 static __always_inline void bio_finish(uint64_t key, struct bio_state *value, uint64_t now)
 {
 	uint64_t vector = value->vector, issue_ns = value->record.issue_ns;
@@ -142,7 +126,7 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 			(issue_ns ?: now) - value->record.head.time_ns);
 	if (issue_ns)
 		note_waited_for(value->record.issue_ahead_tid, now - issue_ns);
-	bio_flushed(value);
+	bio_is_late(value, flushed_late(&value->counted));
 	disk_uncount(&value->counted);
 	bio_leave(&key, value);
 	if (vector) {

@@ -69,27 +69,49 @@ cpu_history_longest(const struct cpu_history *s, uint64_t begin_ns, uint64_t now
 	return who;
 }
 
+/* How much of FROM_NS to TO_NS lies between BEGIN_NS and END_NS. */
+static inline __attribute__((always_inline)) uint64_t
+cpu_history_part(uint64_t from_ns, uint64_t to_ns, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (from_ns < begin_ns)
+		from_ns = begin_ns;
+	if (to_ns > end_ns)
+		to_ns = end_ns;
+	return from_ns < to_ns ? to_ns - from_ns : 0;
+}
+
 /*
- * For how long between BEGIN_NS and NOW, when the CPU switches, programs had the CPU, and in WHO the
- * one that had it longest at a time. Kernel threads work for others, perhaps for who waits.
+ * For how long between BEGIN_NS and END_NS programs had the CPU, and in WHO the one that had it
+ * longest at a time. Kernel threads work for others, perhaps for who waits. What is forgotten was
+ * as what is known.
  */
 static inline __attribute__((always_inline)) uint64_t
-cpu_history_programs(const struct cpu_history *s, uint64_t begin_ns, uint32_t *who)
+cpu_history_programs(const struct cpu_history *s, uint64_t begin_ns, uint64_t end_ns, uint32_t *who)
 {
-	uint64_t longest_ns = 0, sum_ns = 0;
+	uint64_t longest_ns = 0, sum_ns = 0, known_ns = 0;
 
-	for (uint32_t i = 0; i < CPU_HISTORY; i++) {
-		uint64_t from_ns = s->begin_ns[i] > begin_ns ? s->begin_ns[i] : begin_ns;
+	for (uint32_t i = 0; i <= CPU_HISTORY; i++) {
+		bool is_last = i == CPU_HISTORY;
+		uint32_t tid = is_last ? s->tid : s->tids[i];
+		uint64_t ns;
 
-		if (!s->tids[i] || s->of_kernels >> i & 1 || s->end_ns[i] <= from_ns)
+		if (is_last)
+			ns = s->since_ns ? cpu_history_part(s->since_ns, end_ns, begin_ns, end_ns)
+					 : 0;
+		else
+			ns = cpu_history_part(s->begin_ns[i], s->end_ns[i], begin_ns, end_ns);
+		known_ns += ns;
+		if (!tid || (is_last ? s->kernel : s->of_kernels >> i & 1))
 			continue;
-		sum_ns += s->end_ns[i] - from_ns;
-		if (s->end_ns[i] - from_ns > longest_ns) {
-			longest_ns = s->end_ns[i] - from_ns;
-			*who = s->tids[i];
+		sum_ns += ns;
+		if (ns > longest_ns) {
+			longest_ns = ns;
+			*who = tid;
 		}
 	}
-	return sum_ns;
+	if (!known_ns || known_ns >= end_ns - begin_ns)
+		return sum_ns;
+	return (end_ns - begin_ns) * (sum_ns * 1024 / known_ns) / 1024;
 }
 
 /* The end of the idle time that BEGIN_NS lies in, at most NOW; BEGIN_NS if the CPU was not idle. */

@@ -10,12 +10,23 @@
 
 #include "cpu-history.h"
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct cpu_history);
+} cpu_history __weak SEC(".maps");
+
 #define LATE_LEAST_NS 100000
 #define LATE_PASSED_NS 10000000000ULL /* what was passed on is not asked for later than this */
 
-/* From when until when, and the program that had the CPU. */
+#define STATE_UNINTERRUPTIBLE 2 /* alone: without TASK_NOLOAD, as in TASK_IDLE */
+
+/* How long in all, from when to when, and the program that had the CPU for longest at a time. */
 struct late {
-	uint64_t from_ns, to_ns; /* 0: not late */
+	uint64_t ns; /* 0: not late */
+	uint64_t from_ns, to_ns;
+	uint64_t longest_ns;
 	uint32_t who;
 };
 
@@ -27,13 +38,20 @@ struct {
 	__type(value, struct late);
 } late_here __weak SEC(".maps");
 
-/* How long kernel threads had been ready without a CPU when they left theirs, in all: by tid. */
+/* Of a kernel thread that has left its CPU. */
+struct late_left {
+	uint64_t delay_ns; /* how long it had been ready without one, ever */
+	uint32_t cpu;
+	struct late late; /* it waits for something before it has done what others wait for */
+};
+
+/* By tid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, uint32_t);
-	__type(value, uint64_t);
-} late_before __weak SEC(".maps");
+	__type(value, struct late_left);
+} late_left __weak SEC(".maps");
 
 /* Passed on to those who wait for it, kernel threads and traced ones: by tid. */
 struct {
@@ -46,25 +64,21 @@ struct {
 /* When that was last done. */
 uint64_t late_passed_ns __weak;
 
-/*
- * Adds LATER to LATE. What lies between them is work of the first, unless that took longer than it
- * had waited: then the longer one counts.
- */
+/* Adds LATER to LATE. */
 SEPARATE int late_add(struct late *late, const struct late *later)
 {
-	uint64_t ns, later_ns;
-
-	if (!late || !later)
+	if (!late || !later || !later->ns)
 		return 0;
-	ns = late->to_ns - late->from_ns;
-	later_ns = later->to_ns - later->from_ns;
-	if (later_ns > ns)
-		late->who = later->who;
-	if (later->from_ns < late->to_ns + ns) {
-		late->to_ns = later->to_ns;
-	} else if (later_ns > ns) {
+	if (!late->ns || later->from_ns < late->from_ns)
 		late->from_ns = later->from_ns;
+	if (later->to_ns > late->to_ns)
 		late->to_ns = later->to_ns;
+	late->ns += later->ns;
+	if (late->ns > late->to_ns - late->from_ns)
+		late->ns = late->to_ns - late->from_ns; /* two at the same time */
+	if (later->longest_ns > late->longest_ns) {
+		late->longest_ns = later->longest_ns;
+		late->who = later->who;
 	}
 	return 0;
 }
@@ -86,19 +100,18 @@ SEPARATE int late_pass(const struct late *late, uint32_t tid)
 	return 0;
 }
 
-/* In LATE what was passed on to TID; false: nothing. */
-static __always_inline bool late_passed(uint32_t tid, struct late *late, uint64_t now)
+/* Adds to LATE what was passed on to TID. */
+static __always_inline void late_passed(uint32_t tid, struct late *late, uint64_t now)
 {
 	struct late *found;
 
 	if (!late_passed_ns || now > late_passed_ns + LATE_PASSED_NS)
-		return false;
+		return;
 	found = bpf_map_lookup_elem(&late_for, &tid);
 	if (!found)
-		return false;
-	*late = *found;
+		return;
+	late_add(late, found);
 	bpf_map_delete_elem(&late_for, &tid);
-	return true;
 }
 
 /* The kernel thread that runs here, if it was late; NULL: it was not, or is none. */
@@ -107,64 +120,110 @@ static __always_inline struct late *late_now(void)
 	uint32_t zero = 0;
 	struct late *late = bpf_map_lookup_elem(&late_here, &zero);
 
-	return late && late->to_ns ? late : NULL;
-}
-
-/* The current task PREV, a kernel thread, leaves its CPU. */
-static __always_inline void late_leaves(struct task_struct *prev)
-{
-	uint64_t delay_ns = prev->sched_info.run_delay, *before;
-	uint32_t tid = prev->pid;
-
-	before = bpf_map_lookup_elem(&late_before, &tid);
-	if (before)
-		*before = delay_ns;
-	else
-		bpf_map_update_elem(&late_before, &tid, &delay_ns, BPF_ANY);
-}
-
-/* For how long NEXT, a kernel thread, was ready until the CPU's run queue had the time CLOCK. */
-static __always_inline uint64_t late_since(struct task_struct *next, uint64_t clock)
-{
-	uint64_t delay_ns = next->sched_info.run_delay, queued = next->sched_info.last_queued;
-	uint32_t tid = next->pid;
-	uint64_t *before = bpf_map_lookup_elem(&late_before, &tid);
-
-	delay_ns = before && delay_ns > *before ? delay_ns - *before : 0; /* on other CPUs */
-	return queued && queued < clock ? delay_ns + (clock - queued) : delay_ns;
+	return late && late->ns ? late : NULL;
 }
 
 /*
- * The CPU whose history is S, and whose run queue's clock is CLOCK, switches from PREV to NEXT at
- * NOW: is that a kernel thread that has waited for a program?
+ * The kernel thread TID leaves its CPU in STATE, where it was LATE, having been ready without one
+ * for DELAY_NS ever. Without work to do it sleeps in another state than inside of it.
  */
-static __always_inline void late_switch(struct task_struct *prev, struct task_struct *next,
-					const struct cpu_history *s, uint64_t clock, uint64_t now)
+SEPARATE int late_leaves(uint32_t tid, uint64_t delay_ns, const struct late *late, uint32_t state)
+{
+	static const struct late_left none;
+	struct late_left *left;
+
+	if (!late)
+		return 0;
+	left = bpf_map_lookup_elem(&late_left, &tid);
+	if (!left) {
+		bpf_map_update_elem(&late_left, &tid, &none, BPF_ANY);
+		left = bpf_map_lookup_elem(&late_left, &tid);
+	}
+	if (!left)
+		return 0;
+	left->delay_ns = delay_ns;
+	left->cpu = bpf_get_smp_processor_id();
+	if (!late->ns || (state && state != STATE_UNINTERRUPTIBLE))
+		left->late.ns = 0;
+	else
+		left->late = *late;
+	return 0;
+}
+
+/* A kernel thread that comes to a CPU. */
+struct late_coming {
+	uint64_t now;
+	uint64_t delay_ns;  /* how long it had been ready without one, ever, on others */
+	uint64_t queued_ns; /* and on this one */
+	uint32_t tid;
+};
+
+/* Adds to LATE that a thread was ready on the CPU of history S from FROM_NS to TO_NS. */
+SEPARATE int late_on(struct late *late, const struct cpu_history *s, uint64_t from_ns,
+		     uint64_t to_ns)
+{
+	struct late own = { .from_ns = from_ns, .to_ns = to_ns };
+
+	if (!s || to_ns < from_ns + LATE_LEAST_NS)
+		return 0;
+	own.ns = own.longest_ns = cpu_history_programs(s, from_ns, to_ns, &own.who);
+	if (own.ns >= LATE_LEAST_NS)
+		late_add(late, &own);
+	return 0;
+}
+
+/* In LATE how late K comes to the CPU whose history is S. */
+SEPARATE int late_comes(const struct late_coming *k, struct late *late, const struct cpu_history *s)
+{
+	uint64_t queued_at, delay_ns, now;
+	struct late_left *left;
+	uint32_t tid, zero = 0;
+
+	if (!k || !late || !s)
+		return 0;
+	tid = k->tid;
+	now = k->now;
+	queued_at = now - k->queued_ns;
+	delay_ns = k->delay_ns;
+	left = bpf_map_lookup_elem(&late_left, &tid);
+	if (left) {
+		if (left->late.ns)
+			*late = left->late;
+		/* most are woken on the CPU that they left */
+		if (delay_ns > left->delay_ns)
+			late_on(late, bpf_map_lookup_percpu_elem(&cpu_history, &zero, left->cpu),
+				queued_at - (delay_ns - left->delay_ns), queued_at);
+	}
+	late_on(late, s, queued_at, now);
+	late_passed(tid, late, now);
+	return 0;
+}
+
+/*
+ * The CPU whose history is S, and whose run queue's clock is CLOCK, switches at NOW from PREV,
+ * which it leaves in STATE (0: it is ready), to NEXT.
+ */
+static __always_inline void late_switch(struct task_struct *prev, uint32_t state,
+					struct task_struct *next, const struct cpu_history *s,
+					uint64_t clock, uint64_t now)
 {
 	uint32_t zero = 0;
-	struct late *late = bpf_map_lookup_elem(&late_here, &zero), own = {};
-	uint64_t ns;
+	struct late *late = bpf_map_lookup_elem(&late_here, &zero);
+	struct late_coming coming = { .now = now, .tid = next->pid };
+	uint64_t queued;
 
 	if (!late || !bpf_core_field_exists(next->sched_info))
 		return;
-	if (late->to_ns)
-		late->from_ns = late->to_ns = 0;
 	if (prev->flags & TASK_IS_KERNEL_THREAD && prev->pid)
-		late_leaves(prev);
+		late_leaves(prev->pid, prev->sched_info.run_delay, late, state);
+	if (late->ns)
+		__builtin_memset(late, 0, sizeof(*late));
 	if (!(next->flags & TASK_IS_KERNEL_THREAD) || !next->pid)
 		return;
-	ns = late_since(next, clock);
-	if (ns >= LATE_LEAST_NS) {
-		ns = cpu_history_programs(s, now - ns, &own.who);
-		if (ns >= LATE_LEAST_NS) {
-			own.from_ns = now - ns;
-			own.to_ns = now;
-		}
-	}
-	if (!late_passed(next->pid, late, now))
-		*late = own;
-	else if (own.to_ns)
-		late_add(late, &own);
+	queued = next->sched_info.last_queued;
+	coming.delay_ns = next->sched_info.run_delay;
+	coming.queued_ns = queued && queued < clock ? clock - queued : 0;
+	late_comes(&coming, late, s);
 }
 
 /* The current task wakes TASK. */
@@ -185,19 +244,23 @@ static __always_inline void late_wakes(struct task_struct *task)
 static __always_inline uint64_t late_take(struct task_state *st, uint8_t kind, uint64_t woken_ns,
 					  uint32_t *who)
 {
-	uint64_t off_ns = st->now.off_ns;
-	struct late late;
+	uint64_t off_ns = st->now.off_ns, from_ns, to_ns;
+	struct late late = {};
 
 	if (kind != ETA_SPAN_SLEEP && kind != ETA_SPAN_PAGE_WRITEBACK_WAIT)
 		return 0;
-	if (st->held_by || !LEVEL_WANTED(CPU) || !late_passed(st->tid, &late, woken_ns))
+	if (st->held_by || !LEVEL_WANTED(CPU))
 		return 0;
-	if (late.from_ns < off_ns)
-		late.from_ns = off_ns;
-	if (late.to_ns > woken_ns)
-		late.to_ns = woken_ns;
+	late_passed(st->tid, &late, woken_ns);
+	from_ns = late.from_ns > off_ns ? late.from_ns : off_ns;
+	to_ns = late.to_ns < woken_ns ? late.to_ns : woken_ns;
+	if (!late.ns || from_ns >= to_ns)
+		return 0;
 	*who = late.who;
-	return late.from_ns < late.to_ns ? late.to_ns - late.from_ns : 0;
+	/* the part of it that lies in this wait */
+	if (late.to_ns - late.from_ns > to_ns - from_ns)
+		late.ns = late.ns * ((to_ns - from_ns) >> 10) / ((late.to_ns - late.from_ns) >> 10);
+	return late.ns < to_ns - from_ns ? late.ns : to_ns - from_ns;
 }
 
 #endif

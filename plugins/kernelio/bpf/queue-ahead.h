@@ -314,6 +314,7 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	counted->place = disk_count(disk, counted->tid, now);
 	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);
 	if (flush) {
+		counted->flushes_ns = now;
 		flush_comes(disk, counted, now);
 		counted->flush_part = disk_written_part(disk, &disk->flushed);
 	}
@@ -403,20 +404,41 @@ SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_
 		disk_foreign_comes(disk, tid, now);
 	}
 	disk_files_change(disk, tid, 1, now);
-	if (flush)
+	if (flush) {
+		counted.flushes_ns = now;
 		flush_comes(disk, &counted, now);
+	}
+	counted.by = bpf_get_current_task_btf()->pid;
 	if (bpf_map_update_elem(&foreign_bios, &address, &counted, BPF_ANY))
 		foreign_uncount(&counted, now);
 	foreign_seen = 1;
 	return 0;
 }
 
+/*
+ * A flush of a disk's cache is a request of its own, without bios, for all that wait for one. If
+ * that was issued late while COUNTED was there, then by whom; else NULL.
+ */
+static __always_inline const struct late *flushed_late(const struct counted *counted)
+{
+	struct disk *disk;
+
+	if (!counted->flushes_ns || !counted->on_disk)
+		return NULL;
+	disk = bpf_map_lookup_elem(&disks, &counted->disk);
+	return disk && disk->flush_late.to_ns > counted->flushes_ns ? &disk->flush_late : NULL;
+}
+
 static __always_inline void foreign_end(uint64_t key, uint64_t now)
 {
+	const struct late *late;
 	struct counted *counted = foreign_seen ? bpf_map_lookup_elem(&foreign_bios, &key) : NULL;
 
 	if (!counted)
 		return;
+	late = flushed_late(counted);
+	if (late)
+		late_pass(late, counted->by);
 	foreign_uncount(counted, now);
 	bpf_map_delete_elem(&foreign_bios, &key);
 }
@@ -431,8 +453,8 @@ SEPARATE int foreign_is_late(const uint64_t *key, const struct late *late)
 		return 0;
 	address = *key;
 	counted = bpf_map_lookup_elem(&foreign_bios, &address);
-	if (counted && counted->tid)
-		late_pass(late, counted->tid);
+	if (counted)
+		late_pass(late, counted->by);
 	return 0;
 }
 

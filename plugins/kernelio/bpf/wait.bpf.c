@@ -265,13 +265,6 @@ static __always_inline void idle_switched_out(struct task_state *st, struct task
 	st->idle.off_ns = now;
 }
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct cpu_history);
-} cpu_history SEC(".maps");
-
 /* Since when a thread that is OFF the CPU has been ready. */
 static __always_inline uint64_t ready_since(uint8_t off, uint64_t off_ns, uint64_t wake_ns)
 {
@@ -438,7 +431,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (!switches_reported)
 		switches_reported = 1;
 	cpu_history_switch(s, prev->pid, next->pid, next->flags & TASK_IS_KERNEL_THREAD, now);
-	late_switch(prev, next, s, share.queue->rq->clock, now);
+	late_switch(prev, preempt ? 0 : prev_state, next, s, share.queue->rq->clock, now);
 	st = *slot == SLOT_UNSURE ? running_find(prev, slot, now) : slot_state(*slot);
 	if (st)
 		leaves(ctx, st, prev, &share, next, preempt || prev_state == 0, prev_state, now);

@@ -1,0 +1,78 @@
+# A kernel thread that serves a disk has no CPU, since a program of a higher priority has it: who waits for the disk has
+# waited for that CPU, by that program, however its own priority is.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import loop_fs_apart, need, need_bpf, nothing_lost, skip, trace
+
+need("losetup", "chrt", "taskset")
+need_bpf()
+folder = loop_fs_apart("ext4", 48)[1]
+N = 100
+
+SYNCS = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o644)
+for i in range(int(sys.argv[2])):
+    os.pwrite(fd, b"x" * 4096, i * 4096)
+    os.fsync(fd)
+"""
+# two thirds of a CPU, not more: the kernel gives the others a part by force only beyond that
+HOG = """
+import time
+while True:
+    end = time.monotonic() + 0.02
+    while time.monotonic() < end:
+        pass
+    time.sleep(0.01)
+"""
+
+
+def first(*command):
+    """COMMAND, ahead of the hogs."""
+    return ["chrt", "-f", "20", *command]
+
+
+def syncs(name, *options):
+    return trace(name, *first("/usr/bin/python3", "-c", SYNCS, os.path.join(folder, name), str(N)), options=options)
+
+
+def waits(spool):
+    """Of its syncs: in all, without a CPU, and of that by the hogs; all in ns."""
+    ops = [op for op in spool.ops if op.name == "fsync"]
+    spans = [span for op in ops for span in op.spans if span.kind == "RUN_QUEUE"]
+    assert len(ops) == N, len(ops)
+    return (sum(op.end - op.begin for op in ops), sum(span.end - span.begin for span in spans),
+            sum(span.end - span.begin for span in spans if span.who in hogs))
+
+
+hogs = set()
+alone_ns = waits(syncs("alone"))[0]
+started = []
+for cpu in sorted(os.sched_getaffinity(0)):
+    hog = subprocess.Popen(["taskset", "-c", str(cpu), "chrt", "-f", "10", "/usr/bin/python3", "-c", HOG],
+                           stderr=subprocess.PIPE, text=True)
+    atexit.register(hog.wait)
+    atexit.register(hog.kill)
+    started.append(hog)
+hogs = {hog.pid for hog in started}
+time.sleep(0.3)
+if any(hog.poll() is not None for hog in started):
+    skip("no real-time priority here: " + started[0].stderr.read().strip())
+
+for options in [], ["--light"]:
+    spool = syncs("beside" + "".join(options), *options)
+    nothing_lost(spool)
+    whole_ns, ready_ns, by_hogs_ns = waits(spool)
+    print(f"{options}: {whole_ns} ns in {N} syncs, {alone_ns} ns alone; without a CPU {ready_ns} ns, {by_hogs_ns} ns by the hogs")
+    if whole_ns < 2 * alone_ns:
+        skip("the disk is served without a kernel thread's help")
+    # what is more than alone is a wait for a CPU, less what is not seen of chains of several kernel threads
+    more_ns = whole_ns - alone_ns
+    assert 0.5 * more_ns <= ready_ns <= more_ns + 0.5 * alone_ns, (ready_ns, whole_ns, alone_ns)
+    assert by_hogs_ns >= 0.9 * ready_ns, (by_hogs_ns, ready_ns)
