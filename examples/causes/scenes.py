@@ -132,6 +132,23 @@ while True:
         n += 1
         os.setxattr(f"{folder}/{i}", "user.a", b"%08d" % n * 300)
 """
+# on each CPU: two thirds of it, ahead of all but what has a higher real-time priority
+BURSTS = """
+import os, time
+cpus = sorted(os.sched_getaffinity(0))
+for cpu in cpus[1:]:
+    if not os.fork():
+        break
+else:
+    cpu = cpus[0]
+os.sched_setaffinity(0, {cpu})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))
+while True:
+    end = time.monotonic() + 0.02
+    while time.monotonic() < end:
+        pass
+    time.sleep(0.01)
+"""
 SYNCED_FILE = ["touch", "{data}/one"], ["chattr", "+S", "{data}/one"]
 LOGGER = """
 import os, sys, time
@@ -499,6 +516,9 @@ SCENES = [
     # a small share of one CPU
     Cause("cpu-shares", CPU, conditions.small_share, "quiet", ["-n", "102400"], threads=1, culprit="hogs", before=()),
     Cause("hog-pinned", CPU, conditions.pinned, "quiet", ["-n", "409600"], threads=1, culprit="hogs", before=()),
+    # the kernel threads that serve the disk get none
+    Cause("late-workers", CPU, others(journalled, python(BURSTS)), "fsync-storm", ["-n", "200"], threads=1,
+          culprit="python3", baseline=True),
     # ---- programs of every day ----
     Cause("git-alone", NONE, journalled, threads=1, culprit=None, whole=True, prepare=[MANY_FILES],
           command=["sh", "-c", "cd {data}/tree && git init -q && git add . && "
