@@ -356,7 +356,9 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 	/* the region around it says whose memory it is short of */
 	if (around->in & IN_RECLAIM && region == expand->index->regions.reclaim)
 		return 0;
-	if (region != ETA_NONE && !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n)))
+	/* what it reads and writes to make room in the journal is the journal's */
+	if (region != ETA_NONE && (region == expand->index->regions.journal_commit ||
+				   !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n))))
 		return leaf_parted(expand, span->begin_ns, span->end_ns, region,
 				   sleep_who(expand, span, region));
 	if (expand->remote && in_flight(span, bios, n))
