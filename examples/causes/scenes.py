@@ -360,8 +360,9 @@ SCENES = [
           culprit=NEIGHBOUR, baseline=True),
     Cause("storm-8-btrfs", COMMIT_OR_DISK, storm(conditions.btrfs, 8), "fsync-storm", ["-n", "200"], threads=1,
           culprit=NEIGHBOUR, baseline=True),
+    # three processes: at a real-time priority they take the CPUs from the kernel's threads that work for them
     Cause("rsync-storm", COMMIT_OR_DISK | NONE, storm(journalled, 4), threads=1, culprit=None, whole=True, baseline=True,
-          prepare=[MANY_FILES], command=["rsync", "-a", "--fsync", "{data}/tree/", "{data}/copy"]),
+          prepare=[MANY_FILES], command=["rsync", "-a", "--fsync", "{data}/tree/", "{data}/copy"], before=FAIR),
     Cause("dpkg-storm", COMMIT_OR_DISK, storm(journalled, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
           victim="dpkg", prepare=[PACKAGE],
           command=["sh", "-c", "dpkg --root={data}/root --force-all --log=/dev/null --unpack {data}/a.deb >/dev/null"]),
@@ -375,11 +376,11 @@ SCENES = [
                                    "$((i * 4))m -l 2m {data}/big; done; truncate -s 0 {data}/big")),
           "fsync-storm", ["-n", "200"], threads=1, culprit=None, baseline=True),
     # nor by a write: names, or attributes
-    Cause("names-storm", COMMIT_OR_DISK, others(journalled, python(NAMES, "{data}")), "fsync-storm", ["-n", "200"],
+    Cause("names-storm", COMMIT_OR_DISK | CPU, others(journalled, python(NAMES, "{data}")), "fsync-storm", ["-n", "200"],
           threads=1, culprit="python3", baseline=True),
     Cause("names-storm-xfs", COMMIT_OR_DISK, others(conditions.xfs, python(NAMES, "{data}")), "fsync-storm", ["-n", "200"],
           threads=1, culprit="python3", baseline=True),
-    Cause("attributes-beside", COMMIT_OR_DISK, others(journalled, python(LARGE_ATTRIBUTES, "{data}")), "fsync-storm", ["-n", "200"],
+    Cause("attributes-beside", COMMIT_OR_DISK | CPU, others(journalled, python(LARGE_ATTRIBUTES, "{data}")), "fsync-storm", ["-n", "200"],
           threads=1, culprit="python3", baseline=True),
     # what is freed is told to the disk; the journal has the allocation and the freeing
     Cause("fstrim-beside", COMMIT_OR_DISK,
