@@ -368,7 +368,7 @@ SCENES = [
           command=["sh", "-c", "dpkg --root={data}/root --force-all --log=/dev/null --unpack {data}/a.deb >/dev/null"]),
     Cause("folders", COMMIT_OR_DISK, journalled, command=python(FOLDERS, "{data}", "{threads}"), victim="python3",
           baseline=True),
-    Cause("logger-beside", COMMIT_OR_DISK, others(journalled, python(LOGGER, "{data}")), "fsync-storm", ["-n", "200"],
+    Cause("logger-beside", COMMIT_OR_DISK, others(journalled, python(LOGGER, "{data}")), "fsync-storm", ["-n", "1000"],
           threads=1, culprit="python3", baseline=True),
     # the journal gets the freeing of a big file's blocks to write, and nobody asks for that by a sync
     Cause("truncate-beside", COMMIT_OR_DISK,

@@ -180,15 +180,15 @@ struct evictor {
 	uint64_t group; /* whose memory it is: an address, compared only */
 };
 
-/* Where a request is counted: see bpf/queue-ahead.h. */
+/* Where a request is counted: see bpf/queue-ahead.h. Small: it is on stacks. */
 struct counted {
 	uint32_t disk;	/* index */
 	uint32_t place; /* 1 + index of its owners; 0: not counted */
 	uint32_t tid;
-	uint32_t on_disk;    /* it is one of those of that disk, with a place or without */
-	uint32_t served;     /* it is for the file of a loop device */
-	uint32_t syncs_file; /* it makes a loop device sync its file */
-	uint32_t stacked;    /* the disk passes it on to lower ones */
+	uint8_t on_disk;     /* it is one of those of that disk, with a place or without */
+	uint8_t served;	     /* it is for the file of a loop device */
+	uint8_t syncs_file;  /* it makes a loop device sync its file */
+	uint8_t stacked;     /* the disk passes it on to lower ones */
 	uint32_t flush_part; /* of what it flushes, that was written by others: see
 				disk_written_part */
 	uint32_t by;	     /* of an untraced task: who queued it */

@@ -80,8 +80,8 @@
 	X(BLOCK, DEVICE, SEVERAL | SMALL, DEVICE_SHARED_SMALL)                                     \
 	X(BLOCK, DEVICE, SEVERAL | LARGE, DEVICE_SHARED_LARGE)                                     \
 	X(CPU, RUN_QUEUE, OUTSIDE,                                                                 \
-	  "{culprit} has the CPU while I/O calls could go on: run it at another time or with a "   \
-	  "higher nice value, or give both CPUs of their own (taskset, cpuset).")                  \
+	  "{culprit} has the CPU while I/O calls could go on: run it at another time or at a "     \
+	  "lower priority (nice, chrt), or give both CPUs of their own (taskset, cpuset).")        \
 	X(CPU, STEAL, OTHER,                                                                       \
 	  "{culprit} has the CPU of the host that the guest needs: fewer virtual CPUs on it, or "  \
 	  "CPUs of their own for both (taskset, cpuset).")                                         \

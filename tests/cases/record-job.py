@@ -73,7 +73,7 @@ BOOT = 'boot=$0.$OMPI_COMM_WORLD_RANK; echo "made-up-$((OMPI_COMM_WORLD_RANK / 2
 MACHINES = ["unshare", "-mu", "sh", "-c", BOOT, path("machine"), "node"]
 for again in [], ["--force"]:
     said = mpirun(4, *MACHINES, RECORD, *again, "-o", path("machines"), "--", "sh", "-c", WRITE, path("file"))
-    assert sorted(os.listdir(path("machines"))) == ["node0", "node1", "unified", "unified.def", "unified.otf2"], (os.listdir(path("alike")), said)
+    assert sorted(os.listdir(path("machines"))) == ["node0", "node1", "unified", "unified.def", "unified.otf2"], (os.listdir(path("machines")), said)
     assert said.count("machines/unified.otf2: the archives of all 2 nodes as one") >= 1, said
     assert written(path("machines/unified.otf2")) == [(BLOCKS, [1] * BLOCKS)] * 4, said
     assert all(os.path.islink(path(f"machines/unified/{name}")) for name in os.listdir(path("machines/unified"))
@@ -81,6 +81,15 @@ for again in [], ["--force"]:
 csv = subprocess.run(["sci-analyze", "--csv", "--by=rank", path("machines")], check=True, text=True,
                      stdout=subprocess.PIPE).stdout
 assert len(csv.splitlines()) == 1 + 4, csv
+
+# two machines of one name: each has its recording and its row
+NAMESAKES = [word.replace(NODE, NODE.replace('"node$((OMPI_COMM_WORLD_RANK / 2))"', "namesake")) for word in MACHINES]
+said = mpirun(4, *NAMESAKES, RECORD, "-o", path("alike"), "--", "sh", "-c", WRITE, path("file"))
+assert sorted(os.listdir(path("alike"))) == ["namesake", "namesake.2", "unified", "unified.def", "unified.otf2"], said
+assert written(path("alike/unified.otf2")) == [(BLOCKS, [1] * BLOCKS)] * 4, said
+csv = subprocess.run(["sci-analyze", "--csv", "--by=node", path("alike")], check=True, text=True,
+                     stdout=subprocess.PIPE).stdout.splitlines()
+assert len(csv) == 1 + 2 and csv[1].split(",")[0] != csv[2].split(",")[0], csv
 
 # each rank is fio
 said = mpirun(4, *MACHINES, RECORD, "-o", path("fio"), "--", "sh", "-c", FIO, path("file"))

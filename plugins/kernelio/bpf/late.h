@@ -100,18 +100,12 @@ SEPARATE int late_pass(const struct late *late, uint32_t tid)
 	return 0;
 }
 
-/* Adds to LATE what was passed on to TID. */
-static __always_inline void late_passed(uint32_t tid, struct late *late, uint64_t now)
+/* What was passed on to TID; NULL: nothing. */
+static __always_inline struct late *late_passed(uint32_t tid, uint64_t now)
 {
-	struct late *found;
-
 	if (!late_passed_ns || now > late_passed_ns + LATE_PASSED_NS)
-		return;
-	found = bpf_map_lookup_elem(&late_for, &tid);
-	if (!found)
-		return;
-	late_add(late, found);
-	bpf_map_delete_elem(&late_for, &tid);
+		return NULL;
+	return bpf_map_lookup_elem(&late_for, &tid);
 }
 
 /* The kernel thread that runs here, if it was late; NULL: it was not, or is none. */
@@ -177,6 +171,7 @@ SEPARATE int late_comes(const struct late_coming *k, struct late *late, const st
 {
 	uint64_t queued_at, delay_ns, now;
 	struct late_left *left;
+	struct late *passed;
 	uint32_t tid, zero = 0;
 
 	if (!k || !late || !s)
@@ -195,7 +190,11 @@ SEPARATE int late_comes(const struct late_coming *k, struct late *late, const st
 				queued_at - (delay_ns - left->delay_ns), queued_at);
 	}
 	late_on(late, s, queued_at, now);
-	late_passed(tid, late, now);
+	passed = late_passed(tid, now);
+	if (passed) {
+		late_add(late, passed);
+		bpf_map_delete_elem(&late_for, &tid);
+	}
 	return 0;
 }
 
@@ -212,7 +211,7 @@ static __always_inline void late_switch(struct task_struct *prev, uint32_t state
 	struct late_coming coming = { .now = now, .tid = next->pid };
 	uint64_t queued;
 
-	if (!late || !bpf_core_field_exists(next->sched_info))
+	if (!late || !LEVEL_WANTED(CPU) || !bpf_core_field_exists(next->sched_info))
 		return;
 	if (prev->flags & TASK_IS_KERNEL_THREAD && prev->pid)
 		late_leaves(prev->pid, prev->sched_info.run_delay, late, state);
@@ -238,29 +237,44 @@ static __always_inline void late_wakes(struct task_struct *task)
 }
 
 /*
- * How much of a wait of KIND of ST, from now.off_ns to WOKEN_NS, was for a kernel thread without a
- * CPU, and in WHO the program that had it.
+ * The last span of ST is a wait until WOKEN_NS: as much of it as was for a kernel thread without a
+ * CPU becomes a wait for that, at its end. Not inlined, and after the span was added: the stack
+ * would be too large.
  */
-static __always_inline uint64_t late_take(struct task_state *st, uint8_t kind, uint64_t woken_ns,
-					  uint32_t *who)
+SEPARATE int late_cut(struct task_state *st, uint64_t woken_ns)
 {
-	uint64_t off_ns = st->now.off_ns, from_ns, to_ns;
-	struct late late = {};
+	uint64_t from_ns, to_ns, ns;
+	struct eta_span *span;
+	struct late *late;
+	uint32_t n, tid, who;
 
-	if (kind != ETA_SPAN_SLEEP && kind != ETA_SPAN_PAGE_WRITEBACK_WAIT)
+	if (!st)
 		return 0;
-	if (st->held_by || !LEVEL_WANTED(CPU))
+	tid = st->tid;
+	n = st->now.n_spans - 1;
+	late = late_passed(tid, woken_ns);
+	if (!late || n >= WAIT_SPANS - 1)
 		return 0;
-	late_passed(st->tid, &late, woken_ns);
-	from_ns = late.from_ns > off_ns ? late.from_ns : off_ns;
-	to_ns = late.to_ns < woken_ns ? late.to_ns : woken_ns;
-	if (!late.ns || from_ns >= to_ns)
+	span = &st->spans[n];
+	if ((span->kind != ETA_SPAN_SLEEP && span->kind != ETA_SPAN_PAGE_WRITEBACK_WAIT) ||
+	    span->end_ns != woken_ns || st->held_by)
 		return 0;
-	*who = late.who;
+	from_ns = late->from_ns > span->begin_ns ? late->from_ns : span->begin_ns;
+	to_ns = late->to_ns < woken_ns ? late->to_ns : woken_ns;
+	ns = late->ns;
+	who = late->who;
 	/* the part of it that lies in this wait */
-	if (late.to_ns - late.from_ns > to_ns - from_ns)
-		late.ns = late.ns * ((to_ns - from_ns) >> 10) / ((late.to_ns - late.from_ns) >> 10);
-	return late.ns < to_ns - from_ns ? late.ns : to_ns - from_ns;
+	if (from_ns >= to_ns)
+		ns = 0;
+	else if (late->to_ns - late->from_ns > to_ns - from_ns)
+		ns = ns * ((to_ns - from_ns) >> 10) / ((late->to_ns - late->from_ns) >> 10);
+	bpf_map_delete_elem(&late_for, &tid);
+	if (!ns)
+		return 0;
+	span->end_ns -= ns;
+	note_waited_for(who, ns);
+	span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns - ns, woken_ns, 0, who, 0, 0);
+	return 0;
 }
 
 #endif

@@ -181,8 +181,7 @@ static __always_inline bool is_after(uint64_t stamp_ns, uint64_t off_ns)
 /* Ends the wait of an operation: its thread is on a CPU again. */
 SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint64_t now)
 {
-	uint64_t woken_ns, late_ns;
-	uint32_t who = 0;
+	uint64_t woken_ns;
 	uint8_t kind;
 	bool open;
 
@@ -225,12 +224,9 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 	/* the write loop may be throttled before its first write_begin */
 	if (kind == ETA_SPAN_DIRTY_THROTTLING && is_after(st->now.cache_write_ns, st->now.off_ns))
 		st->now.cache_write_ns = st->now.off_ns;
-	late_ns = late_take(st, kind, woken_ns, &who);
-	slept(st, kind, woken_ns - late_ns);
-	if (late_ns) {
-		note_waited_for(who, late_ns);
-		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns - late_ns, woken_ns, 0, who, 0, 0);
-	}
+	slept(st, kind, woken_ns);
+	if (late_passed_ns)
+		late_cut(st, woken_ns);
 	if (ready->quota_ns) {
 		span_add(st, ETA_SPAN_QUOTA, woken_ns, woken_ns + ready->quota_ns);
 		woken_ns += ready->quota_ns;
