@@ -195,9 +195,10 @@ int otf2_cursor_open(struct eta_trace *trace, uint32_t location, struct eta_curs
 		*out = &c->cursor;
 		return 0;
 	}
-	eta_error("%s: %s/%" PRIu64 ".%s: cannot read location \"%s\": %s (--lenient leaves it out)",
-		  trace->path, otf2->base, c->id, file,
-		  name_of(trace, location), archive_error_take(code));
+	eta_error("%s: %s/%" PRIu64
+		  ".%s: cannot read location \"%s\": %s (--lenient leaves it out)",
+		  trace->path, otf2->base, c->id, file, name_of(trace, location),
+		  archive_error_take(code));
 	otf2_cursor_close(&c->cursor);
 	return -EIO;
 }

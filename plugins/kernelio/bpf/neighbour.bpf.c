@@ -42,11 +42,13 @@ static __always_inline void syncs_note(struct fs_syncs *s, uint32_t dev, struct 
 				       uint32_t how)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	bool inside =
+		st && in_operation(st); /* first: that may end its call before, and its sync */
 
 	sync_comes(s, task->tgid, syncing_tid(task, st), how | (st ? 0 : SYNC_FOREIGN));
 	if (!st)
 		note_waited_for(task->pid, 0); /* it may have exited when a wait for it ends */
-	else if (in_operation(st)) {
+	else if (inside) {
 		st->now.sync_dev = dev;
 		st->now.changed = s->before;
 	}
