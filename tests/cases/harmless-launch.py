@@ -109,7 +109,7 @@ def start_and_stop_at(command, delay, marker, **more):
     tracer.send_signal(signal.SIGSTOP)
     until(lambda: state_of(tracer.pid) in "TZX")
     # it comes to its read, or is past it for good
-    waits = found and until(lambda: waits_for_go(found[0], command[0]), 40)
+    waits = found and until(lambda: waits_for_go(found[0], command[0]), 200)
     return tracer, found[0] if waits else None
 
 

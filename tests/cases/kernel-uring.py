@@ -60,8 +60,10 @@ for options in (), ("--iodepth=8", "--registerfiles=1"):
     assert all(op.ret == 0 and op.end and op.inode for op in syncs), syncs
     reasons = sum((waits(spool, op) for op in syncs), collections.Counter())
     whole = sum(op.end - op.begin for op in syncs)
-    print(len(syncs), "fsyncs in", whole, "ns, asleep in", reasons)
-    assert reasons["fs:journal commit"] > 0 and 2 * reasons.total() > whole, (reasons, whole)
+    # on a busy machine the worker, or who works for it, waits for a CPU
+    ready = sum(span.end - span.begin for op in syncs for span in op.spans if span.kind in ("RUN_QUEUE", "WAKE_UP"))
+    print(len(syncs), "fsyncs in", whole, "ns, asleep in", reasons, "ready for", ready)
+    assert reasons["fs:journal commit"] > 0 and 2 * (reasons.total() + ready) > whole, (reasons, ready, whole)
     # the workers themselves are no operations
     assert not [op for op in spool.ops if op.name == "vfs:io_uring_fsync"], spool.ops
 
@@ -84,4 +86,6 @@ report = json.loads(subprocess.run([ANALYZE, "--json", merged], check=True, capt
 thread = max(report["threads"], key=lambda thread: sum(thread["reasons"].values()))
 print(thread["reasons"], thread["blame"][:2])
 assert thread["reasons"].get("journal commit", 0) > 0, thread
-assert str(neighbour.pid) in thread["blame"][0]["name"], thread["blame"]
+# on a busy machine others have taken CPUs, and come first
+of_neighbour = sum(row["ns"] for row in thread["blame"] if str(neighbour.pid) in row["name"])
+assert of_neighbour > thread["reasons"]["journal commit"] / 3, (thread["reasons"], thread["blame"])
