@@ -67,14 +67,18 @@ static void set_ring(const struct option_given *given)
 }
 
 /* --vm may be given more than once, too. */
-static void add_vms(const struct option_given *given)
+static void add_vm_words(struct arguments *a, const char *words, struct argp_state *state)
 {
-	struct arguments *a = given->options;
 	char *before = a->vm;
 
-	if (asprintf(&a->vm, "%s%s%s", before ? before : "", before ? "," : "", given->arg) < 0)
-		argp_failure(given->state, CLI_FAILED, ENOMEM, "--%s", given->row->name);
+	if (asprintf(&a->vm, "%s%s%s", before ? before : "", before ? "," : "", words) < 0)
+		argp_failure(state, CLI_FAILED, ENOMEM, "--vm");
 	free(before);
+}
+
+static void add_vms(const struct option_given *given)
+{
+	add_vm_words(given->options, given->arg, given->state);
 }
 
 static const struct option_row rows[] = {
@@ -140,16 +144,31 @@ static void take_output(struct arguments *a, struct argp_state *state)
 		argp_error(state, "sci-kernel snapshot DIR -o NEW: NEW is a folder for the copy");
 }
 
+/* What is behind "vms". --vm may be before it, too. */
+static void take_vms_words(struct arguments *a, struct argp_state *state)
+{
+	bool wrong = a->directory;
+
+	for (char **word = a->command + 1; *word && !wrong; word++) {
+		if (strcmp(*word, "--extents") == 0)
+			a->extents = true;
+		else if (strncmp(*word, "--vm=", 5) == 0)
+			add_vm_words(a, *word + 5, state);
+		else
+			wrong = true;
+	}
+	if (wrong)
+		argp_error(state, "sci-kernel vms takes nothing but --extents and --vm=NAME|PID "
+				  "(a program of that name is run by \"sci-kernel -- vms\")");
+}
+
 /* sci-kernel status DIR; behind "--" it is a command of that name. */
 static void find_verb(struct arguments *a, struct argp_state *state)
 {
 	const char *word = a->command[0], *verb = watch_verb_like(word);
 
 	if (strcmp(word, "vms") == 0) {
-		a->extents = a->command[1] && strcmp(a->command[1], "--extents") == 0;
-		if (a->directory || state->argc - state->next != 1 + a->extents)
-			argp_error(state, "sci-kernel vms takes nothing but --extents (a program "
-					  "of that name is run by \"sci-kernel -- vms\")");
+		take_vms_words(a, state);
 		a->verb = word;
 		a->command = NULL;
 		return;
@@ -181,6 +200,11 @@ static void find_verb(struct arguments *a, struct argp_state *state)
 	a->command = NULL;
 }
 
+static bool lists_vms(const struct arguments *a)
+{
+	return a->verb && !a->directory;
+}
+
 static error_t parse_words(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -194,7 +218,7 @@ static error_t parse_words(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (a->verb || a->probes
-			    ? a->processes.n || a->vm || a->everyone
+			    ? a->processes.n || a->everyone || (a->vm && !lists_vms(a))
 			    : !!a->command + (a->processes.n || a->vm) + a->everyone != 1)
 			argp_error(state, "give one of: a command to run, a process with --pid or "
 					  "--vm, --all");
@@ -215,7 +239,8 @@ static const struct command_line command_line = {
 	.rows = rows,
 	.parser = parse_words,
 	.words = "-- COMMAND [ARGUMENT...]\n--pid=PID[,...]\n--vm=NAME|PID[,...]\n--all\n"
-		 "status|stop|pause|resume DIR\nsnapshot DIR [-o NEW]\nvms [--extents]\nprobes",
+		 "status|stop|pause|resume DIR\nsnapshot DIR [-o NEW]\nvms [--extents] "
+		 "[--vm=NAME|PID]\nprobes",
 	.doc = "Traces a program's I/O in the kernel: system calls, page cache, file system, block "
 	       "requests, and the waits in between, of all its threads and children."
 	       "\v"
@@ -533,20 +558,23 @@ static int find_vms(struct arguments *a)
 }
 
 /* sci-kernel vms: the exit status. */
-static int print_vms(bool extents)
+static int print_vms(struct arguments *a)
 {
 	size_t failed = 0;
 	struct vms vms;
 
 	if (vms_find(&vms))
 		return CLI_FAILED;
-	if (extents)
+	if (a->vm && vms_select(&vms, a->vm))
+		failed = 1;
+	else if (a->extents)
 		failed = vm_extents_print(stdout, &vms);
 	else
 		vm_table_print(stdout, &vms);
-	if (!vms.n)
+	if (!vms.n && !a->vm)
 		eta_note("no virtual machine runs here (a process of qemu-system-*)");
 	vms_free(&vms);
+	free(a->vm);
 	if (fflush(stdout) == 0)
 		return failed ? CLI_FAILED : CLI_OK;
 	eta_error("cannot write the virtual machines: %s", strerror(errno));
@@ -560,8 +588,8 @@ int main(int argc, char **argv)
 	int status;
 
 	options_parse(&command_line, argc, argv, &a);
-	if (a.verb && !a.directory)
-		return print_vms(a.extents);
+	if (lists_vms(&a))
+		return print_vms(&a);
 	if (a.verb && strcmp(a.verb, WATCH_SNAPSHOT) == 0)
 		return snapshot_take(a.directory, a.snapshot, a.mode) ? CLI_FAILED : CLI_OK;
 	if (a.verb)

@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "extents-table.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "eta-ext/base/printable.h"
@@ -64,6 +66,11 @@ static int print_image_extents(FILE *to, const struct vm *vm, const struct vm_im
 	return rc;
 }
 
+static bool has_ended(const struct vm *vm)
+{
+	return kill(vm->pid, 0) && errno == ESRCH;
+}
+
 size_t vm_extents_print(FILE *to, const struct vms *vms)
 {
 	size_t failed = 0;
@@ -82,6 +89,10 @@ size_t vm_extents_print(FILE *to, const struct vms *vms)
 			fputc('\n', to);
 			if (print_image_extents(to, vm, &vm->images[k], &why) == 0)
 				continue;
+			if (has_ended(vm)) {
+				fputs("  not mapped: the virtual machine has ended\n", to);
+				continue;
+			}
 			fprintf(to, "  not mapped: %s\n", why);
 			failed++;
 		}

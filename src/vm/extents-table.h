@@ -10,7 +10,7 @@
 /*
  * The pieces of each disk of VMS: offset in the guest's disk, in the image, sector on the device,
  * bytes; then what has no piece. A disk that cannot be read has a line that says why. Returns the
- * number of those.
+ * number of those whose machine still runs.
  */
 size_t vm_extents_print(FILE *to, const struct vms *vms);
 

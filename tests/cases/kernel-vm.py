@@ -113,7 +113,7 @@ for words, error in ((["--vm=no such"], "--vm=no such: no virtual machine has th
                      ([f"--vm={os.getpid()}"], f"--vm={os.getpid()}: no virtual machine has this name or number")):
     result = subprocess.run([SCI_KERNEL, *words, "-o", path("none")], capture_output=True, text=True)
     assert result.returncode == 1 and error in result.stderr and not os.path.exists(path("none")), result
-for words in ["vms", "x"], ["-o", "x", "vms"], ["--vm=all", "--", "true"], ["--vm=all", "--all"], ["--vm=all", "vms"]:
+for words in ["vms", "x"], ["-o", "x", "vms"], ["--vm=all", "--", "true"], ["--vm=all", "--all"]:
     assert subprocess.run([SCI_KERNEL, *words], capture_output=True).returncode == 2, words
 
 # ---- both traced ----

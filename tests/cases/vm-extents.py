@@ -77,9 +77,11 @@ def begin(*options):
     return process
 
 
-def extents(status=0):
-    result = subprocess.run([SCI_KERNEL, "vms", "--extents"], capture_output=True, text=True)
+def extents(process, status=0):
+    """Of the machine PROCESS alone: those of other tests begin and end as they like."""
+    result = subprocess.run([SCI_KERNEL, "vms", "--extents", f"--vm={process.pid}"], capture_output=True, text=True)
     assert result.returncode == status and not result.stderr, result
+    assert result.stdout.count(", disk ") == result.stdout.count(f" pid {process.pid}, disk "), result.stdout
     return result.stdout
 
 
@@ -102,8 +104,7 @@ for name, form, options in (("a.raw", "raw", []), ("b.qcow2", "qcow2", []),
 os.sync()
 drives = [word for name, form in images for word in ("-drive", f"file={name},if=none,format={form},id={name[0]}")]
 machine = begin("-name", "sci extents", *drives)
-said = extents()
-print(said)
+said = extents(machine)
 for name, form in images:
     lines = of(said, machine, path(name))
     rows = [tuple(map(int, row)) for row in re.findall(r"^ +(\d+) +(\d+) +(\d+) +(\d+)$", lines, re.M)]
@@ -133,7 +134,7 @@ def write(pattern, at, size):
 was = write(1, MB, 256 * KB)
 os.sync()
 machine = begin(*SECRET, "-drive", f"file=closed.qcow2,if=none,format=qcow2,id=c,{KEY}")
-lines = of(extents(), machine, path("closed.qcow2"))
+lines = of(extents(machine), machine, path("closed.qcow2"))
 print(lines)
 machine.kill()
 machine.wait()
@@ -155,12 +156,16 @@ machine = begin(*(word for name in names for word in ("-drive", f"file={name},if
 with open("damaged.qcow2", "r+b") as file:
     file.seek(40)  # where its first table is
     file.write((1 << 40).to_bytes(8, "big"))
-said = extents(status=1)
+said = extents(machine, status=1)
 print(said)
 assert re.search(r"compressed [1-9]\d* \(not mapped\)", of(said, machine, path("packed.qcow2"))), said
 assert f"0 pieces, 0 bytes; holes {24 * MB}, or of the backing image" in of(said, machine, path("top.qcow2")), said
 assert "not mapped: its data is in another file" in of(said, machine, path("outside.qcow2")), said
 assert "not mapped: it ends before its tables do" in of(said, machine, path("damaged.qcow2")), said
 
-for words in ["vms", "--extents", "x"], ["vms", "--extent"], ["-o", "x", "vms", "--extents"]:
+for words in ["vms", "--extents"], ["--vm=all", "vms", "--extents"], [f"--vm={machine.pid}", "vms", "--extents"]:
+    assert said in subprocess.run([SCI_KERNEL, *words], capture_output=True, text=True).stdout, words
+for words in ["vms", "--extents", "x"], ["vms", "--extent"], ["-o", "x", "vms", "--extents"], ["--pid=1", "vms"]:
     assert subprocess.run([SCI_KERNEL, *words], capture_output=True).returncode == 2, words
+absent = subprocess.run([SCI_KERNEL, "vms", "--extents", "--vm=no such"], capture_output=True, text=True)
+assert absent.returncode == 1 and "no virtual machine has this name" in absent.stderr and not absent.stdout, absent
