@@ -251,9 +251,17 @@ void sums_put(struct packet *p, const struct sums *sums)
 
 int sums_take(struct packet *p, struct sums *sums)
 {
-	uint64_t n = packet_take(p);
+	/* each takes three bytes at least */
+	uint32_t n = packet_take_below(p, p->n / 3 + 1);
 	int rc = p->rc;
 
+	/* no larger than they are: rank 0 has those of all threads */
+	if (!rc && n && !sums->list) {
+		sums->list = reallocarray(NULL, n, sizeof(*sums->list));
+		if (!sums->list)
+			return -ENOMEM;
+		sums->room = n;
+	}
 	for (; n && !rc; n--) {
 		uint64_t key = packet_take(p), ns = packet_take(p), named_ns = packet_take(p);
 

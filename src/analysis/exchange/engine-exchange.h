@@ -47,7 +47,12 @@ int engine_exchange_company(struct engine *e, int rc);
 /* reference-exchange.c: the reference operations found in what each has read. */
 int engine_exchange_references(struct engine *e, int rc);
 
-/* rows-exchange.c: results of locations, files, habits, call sites go to rank 0. */
-int engine_gather_rows(struct engine *e, int rc);
+/*
+ * rows-exchange.c: results of locations, files, habits, call sites go to rank 0. There COMPLETE is
+ * called with ARG once a location has come, whose tallies it may free: for those of all threads
+ * there is no room.
+ */
+int engine_gather_rows(struct engine *e, void (*complete)(void *arg, uint32_t location), void *arg,
+		       int rc);
 
 #endif

@@ -307,7 +307,6 @@ static int take_tallies(struct packet *p, const struct engine *e, struct locatio
 	uint32_t n = packet_take_below(p, p->n / 8 + 1);
 	int rc = p->rc;
 
-	/* no larger than they are: rank 0 has those of all threads */
 	free(r->tallies);
 	r->tallies = calloc(n ? n : 1, sizeof(*r->tallies));
 	if (!r->tallies)
@@ -347,9 +346,15 @@ static int take_location(struct packet *p, const struct engine *e, uint32_t loca
 
 /* ---- all ---- */
 
+struct rows {
+	struct engine *e;
+	void (*complete)(void *arg, uint32_t location);
+	void *arg;
+};
+
 static int put(void *arg, struct packet *p)
 {
-	const struct engine *e = arg;
+	const struct engine *e = ((const struct rows *)arg)->e;
 
 	put_files(p, e);
 	habits_put_functions(&e->habits, p);
@@ -366,7 +371,8 @@ static int put(void *arg, struct packet *p)
 
 static int take(void *arg, struct packet *p)
 {
-	struct engine *e = arg;
+	const struct rows *rows = arg;
+	struct engine *e = rows->e;
 	uint32_t *sites = NULL, n_sites = 0, l;
 	int rc = take_files(p, e);
 
@@ -374,15 +380,21 @@ static int take(void *arg, struct packet *p)
 		rc = habits_take_functions(&e->habits, e->defs->n_regions + 1, p);
 	if (!rc)
 		rc = take_sites(p, e, &sites, &n_sites);
-	while (!rc && (l = packet_take_below(p, (uint64_t)e->defs->n_locations + 1)))
+	while (!rc && (l = packet_take_below(p, (uint64_t)e->defs->n_locations + 1))) {
 		rc = take_location(p, e, l - 1, sites, n_sites);
+		if (!rc)
+			rows->complete(rows->arg, l - 1);
+	}
 	free(sites);
 	return rc;
 }
 
-int engine_gather_rows(struct engine *e, int rc)
+int engine_gather_rows(struct engine *e, void (*complete)(void *arg, uint32_t location), void *arg,
+		       int rc)
 {
+	struct rows rows = { .e = e, .complete = complete, .arg = arg };
+
 	if (e->options.exchange && e->spills)
 		e->options.exchange->spilled_bytes += (uint64_t)e->spill.end;
-	return exchange_gather(e->options.exchange, rc, put, take, e);
+	return exchange_gather(e->options.exchange, rc, put, take, &rows);
 }

@@ -165,6 +165,18 @@ static int find_classes(struct engine *e)
 	return rc ? rc : engine_paths(e);
 }
 
+struct scored {
+	struct engine *e;
+	struct analysis *a;
+};
+
+static void score_row(void *arg, uint32_t location)
+{
+	const struct scored *s = arg;
+
+	engine_score_location(s->e, s->a, location);
+}
+
 static int run(struct engine *e, struct analysis *a)
 {
 	struct exchange *x = e->options.exchange;
@@ -177,7 +189,9 @@ static int run(struct engine *e, struct analysis *a)
 		rc = find_classes(e);
 	if (!rc && e->spills)
 		rc = engine_sweep(e);
-	rc = engine_gather_rows(e, rc);
+	if (!rc && !(x && x->rank))
+		rc = engine_score_begin(e, a);
+	rc = engine_gather_rows(e, score_row, &(struct scored){ e, a }, rc);
 	/* what follows needs what all have found */
 	if (x && x->rank)
 		return rc;

@@ -29,7 +29,12 @@ int engine_paths(struct engine *e);
 int engine_worked_for(struct engine *e);
 /* command-lines.c */
 int analysis_command_lines(struct analysis *a);
-/* score.c */
+/*
+ * score.c: once the references are known. A location is scored when its row is complete, and its
+ * tallies are freed then; engine_score does those that have not been, and all that follows.
+ */
+int engine_score_begin(struct engine *e, struct analysis *a);
+void engine_score_location(struct engine *e, struct analysis *a, uint32_t location);
 int engine_score(struct engine *e, struct analysis *a);
 /* NAME-score.c: further tables. */
 int engine_files(const struct engine *e, struct analysis *a);

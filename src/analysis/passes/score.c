@@ -179,29 +179,25 @@ static void score_class(const struct engine *e, const struct analysis *a, uint32
 	s->low_confidence = !r->known || r->low_confidence;
 }
 
-static void sum_classes(const struct engine *e, struct class_score *classes)
+/* To the classes goes what the location R lost in each. */
+static void add_to_classes(const struct engine *e, struct location_result *r,
+			   struct class_score *classes)
 {
-	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
-		struct location_result *r = &e->locations[l];
+	for (uint32_t i = 0; i < r->n_tallies; i++) {
+		const struct tally *t = &r->tallies[i];
+		struct class_score *s = &classes[t->class];
+		struct slowdown lost = { 0 };
 
-		for (uint32_t i = 0; i < r->n_tallies; i++) {
-			const struct tally *t = &r->tallies[i];
-			struct class_score *s = &classes[t->class];
-			struct slowdown lost = { 0 };
-
-			if (e->regions.info[e->classes.list[t->class]->key.region].reaps)
-				r->reaped_ns += t->total_ns;
-			slowdown_add_tally(&lost, t, &e->references[t->class]);
-			s->truncated += t->n;
-			s->total_ns += t->total_ns;
-			s->square += t->square;
-			s->lost_ns += lost.lost_ns;
-			for (int c = 0; c < N_CELLS; c++)
-				s->level_ns[cell_table[c].level] += lost.cell_ns[c];
-		}
+		if (e->regions.info[e->classes.list[t->class]->key.region].reaps)
+			r->reaped_ns += t->total_ns;
+		slowdown_add_tally(&lost, t, &e->references[t->class]);
+		s->truncated += t->n;
+		s->total_ns += t->total_ns;
+		s->square += t->square;
+		s->lost_ns += lost.lost_ns;
+		for (int c = 0; c < N_CELLS; c++)
+			s->level_ns[cell_table[c].level] += lost.cell_ns[c];
 	}
-	for (uint32_t i = 0; i < e->classes.n; i++)
-		classes[i].truncated -= classes[i].n;
 }
 
 static int by_loss(const void *a, const void *b)
@@ -227,6 +223,43 @@ static void add_squares(struct analysis *a, const struct location_result *r)
 		a->level_square[l] += r->level_square[l];
 }
 
+/* ---- all ---- */
+
+int engine_score_begin(struct engine *e, struct analysis *a)
+{
+	uint32_t n_locations = e->defs->n_locations, n_classes = e->classes.n;
+
+	a->threads = calloc(n_locations ? n_locations : 1, sizeof(*a->threads));
+	a->classes = calloc(n_classes ? n_classes : 1, sizeof(*a->classes));
+	if (!a->threads || !a->classes)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < n_locations; l++)
+		if (e->defs->locations[l].kind != ETA_LOCATION_DEVICE)
+			e->locations[l].score = &a->threads[a->n_threads++];
+	for (uint32_t i = 0; i < e->defs->n_regions; i++) {
+		enum eta_level level = e->defs->regions[i].level;
+
+		if (level > ETA_LEVEL_USER && level < ETA_LEVEL_NONE)
+			a->has_levels = true;
+	}
+	return 0;
+}
+
+void engine_score_location(struct engine *e, struct analysis *a, uint32_t location)
+{
+	struct location_result *r = &e->locations[location];
+
+	if (r->score)
+		score_thread(e, a, location, r->score);
+	add_to_classes(e, r, a->classes);
+	if (r->score && r->score->scored)
+		add_squares(a, r);
+	r->is_scored = true;
+	/* of many threads they are a lot */
+	if (!e->options.callsites)
+		location_tallies_free(r);
+}
+
 static void score_trace(const struct engine *e, struct analysis *a)
 {
 	eta_trace_counts(e->trace, &a->counts);
@@ -244,12 +277,6 @@ static void score_trace(const struct engine *e, struct analysis *a)
 	a->begin_ns = e->first_ns;
 	a->before_ns = e->windowed ? e->first_ns - (e->from_ns - e->options.from_ns) : 0;
 	a->duration_ns = e->last_ns - e->first_ns;
-	for (uint32_t i = 0; i < e->defs->n_regions; i++) {
-		enum eta_level level = e->defs->regions[i].level;
-
-		if (level > ETA_LEVEL_USER && level < ETA_LEVEL_NONE)
-			a->has_levels = true;
-	}
 }
 
 int engine_score(struct engine *e, struct analysis *a)
@@ -257,23 +284,17 @@ int engine_score(struct engine *e, struct analysis *a)
 	uint32_t n_locations = e->defs->n_locations, n_classes = e->classes.n;
 	int rc = 0;
 
-	a->threads = calloc(n_locations ? n_locations : 1, sizeof(*a->threads));
-	a->classes = calloc(n_classes ? n_classes : 1, sizeof(*a->classes));
-	if (!a->threads || !a->classes)
-		return -ENOMEM;
 	score_trace(e, a);
 	for (uint32_t l = 0; l < n_locations; l++)
-		if (e->defs->locations[l].kind != ETA_LOCATION_DEVICE)
-			score_thread(e, a, l, &a->threads[a->n_threads++]);
-	for (uint32_t i = 0; i < n_classes; i++)
+		if (!e->locations[l].is_scored)
+			engine_score_location(e, a, l);
+	for (uint32_t i = 0; i < n_classes; i++) {
 		score_class(e, a, i, &a->classes[i]);
-	sum_classes(e, a->classes);
+		a->classes[i].truncated -= a->classes[i].n;
+	}
 	qsort(a->classes, n_classes, sizeof(*a->classes), by_loss);
 	a->n_classes = n_classes;
 	analysis_rank(a);
-	for (uint32_t i = 0; i < a->n_threads; i++)
-		if (a->threads[i].scored)
-			add_squares(a, &e->locations[a->threads[i].location]);
 	if (e->options.callsites)
 		rc = engine_callsites(e, a);
 	/* nothing is kept that no longer is needed: of many threads and files it is a lot */

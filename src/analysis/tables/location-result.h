@@ -29,7 +29,10 @@ struct location_result {
 	unsigned __int128 level_square[ETA_N_LEVELS]; /* with options.squares */
 	struct tally *tallies;
 	uint32_t n_tallies, room;
-	uint64_t reaped_ns;		       /* by engine_score: waited for the end of others */
+	/* score.c: */
+	struct thread_score *score; /* of the analysis, which has it; NULL: of a device */
+	bool is_scored;
+	uint64_t reaped_ns;		       /* waited for the end of others */
 	struct spill_stream operations_stream; /* see records.h */
 	struct spill_stream bios_stream;
 	struct spill_stream solo_stream; /* a bit per operation: it overlapped no other thread's */
