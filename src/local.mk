@@ -246,6 +246,7 @@ src_libvm_a_SOURCES = \
 	src/vm/qemu-command.c src/vm/qemu-command.h \
 	src/vm/qemu-keys.c src/vm/qemu-keys.h \
 	src/vm/qmp.c src/vm/qmp.h \
+	src/vm/list.c src/vm/list.h \
 	src/vm/table.c src/vm/table.h
 src_libvm_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 

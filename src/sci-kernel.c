@@ -25,8 +25,8 @@
 #include "snapshot.h"
 #include "src/vm/disk-counts.h"
 #include "src/vm/disk-maps.h"
+#include "src/vm/list.h"
 #include "src/vm/machines.h"
-#include "src/vm/extents-table.h"
 #include "src/vm/table.h"
 #include "watch.h"
 
@@ -557,30 +557,6 @@ static int find_vms(struct arguments *a)
 	return rc || !a->vm ? rc : disk_counts_new(&a->vms, &a->disk_counts);
 }
 
-/* sci-kernel vms: the exit status. */
-static int print_vms(struct arguments *a)
-{
-	size_t failed = 0;
-	struct vms vms;
-
-	if (vms_find(&vms))
-		return CLI_FAILED;
-	if (a->vm && vms_select(&vms, a->vm))
-		failed = 1;
-	else if (a->extents)
-		failed = vm_extents_print(stdout, &vms);
-	else
-		vm_table_print(stdout, &vms);
-	if (!vms.n && !a->vm)
-		eta_note("no virtual machine runs here (a process of qemu-system-*)");
-	vms_free(&vms);
-	free(a->vm);
-	if (fflush(stdout) == 0)
-		return failed ? CLI_FAILED : CLI_OK;
-	eta_error("cannot write the virtual machines: %s", strerror(errno));
-	return CLI_FAILED;
-}
-
 int main(int argc, char **argv)
 {
 	struct arguments a = { .caller = -1, .mode = 0600 };
@@ -588,8 +564,11 @@ int main(int argc, char **argv)
 	int status;
 
 	options_parse(&command_line, argc, argv, &a);
-	if (lists_vms(&a))
-		return print_vms(&a);
+	if (lists_vms(&a)) {
+		status = vms_list(a.vm, a.extents) ? CLI_FAILED : CLI_OK;
+		free(a.vm);
+		return status;
+	}
 	if (a.verb && strcmp(a.verb, WATCH_SNAPSHOT) == 0)
 		return snapshot_take(a.directory, a.snapshot, a.mode) ? CLI_FAILED : CLI_OK;
 	if (a.verb)
