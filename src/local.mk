@@ -45,7 +45,8 @@ src_libanalysis_a_SOURCES = \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
 	src/analysis/tables/earlier.c src/analysis/tables/earlier.h \
 	src/analysis/exchange/class-packet.c src/analysis/exchange/class-packet.h \
-	src/analysis/exchange/collect.c src/analysis/exchange/deal.c src/analysis/exchange/engine-exchange.h \
+	src/analysis/exchange/collect.c src/analysis/exchange/deal.c src/analysis/exchange/divide.c \
+	src/analysis/exchange/engine-exchange.h \
 	src/analysis/exchange/exchange.c src/analysis/exchange/exchange.h \
 	src/analysis/exchange/found-exchange.c \
 	src/analysis/exchange/pass-exchange.c \
@@ -65,6 +66,7 @@ src_libanalysis_a_SOURCES = \
 	src/common/packet.c src/common/packet.h \
 	src/common/parallel.c src/common/parallel.h \
 	src/analysis/passes/pass.c src/analysis/passes/passes.h \
+	src/analysis/sweep/plan.c \
 	src/analysis/sweep/presence.c src/analysis/sweep/presence.h \
 	src/analysis/tables/record-words.h \
 	src/analysis/tables/records.c src/analysis/tables/records.h \

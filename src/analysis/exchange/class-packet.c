@@ -30,7 +30,7 @@ void cells_take(struct packet *p, uint64_t cell_ns[N_CELLS])
 /* ---- tallies ---- */
 
 /* Of a tally that nothing was contended of, the set of no cells. */
-static void put_contended(struct packet *p, const struct contended *c)
+void contended_put(struct packet *p, const struct contended *c)
 {
 	static const struct contended_cell nothing;
 	uint64_t cells = 0;
@@ -52,26 +52,42 @@ static void put_contended(struct packet *p, const struct contended *c)
 	}
 }
 
-/* *OUT is new: as small as it can be, for a process may have those of all. */
-static int take_contended(struct packet *p, struct contended **out)
+/* SUM, with room for CELLS, too. */
+static int contended_fit(struct contended **sum, uint64_t cells)
+{
+	uint64_t has = *sum ? (*sum)->cells : 0;
+	struct contended *more;
+
+	if (!(cells & ~has))
+		return 0;
+	more = contended_new(cells | has);
+	if (!more)
+		return -ENOMEM;
+	for (uint64_t left = has; left;) {
+		enum cell c = cell_next(&left);
+
+		*contended_place(more, c) = *contended_at(*sum, c);
+	}
+	free(*sum);
+	*sum = more;
+	return 0;
+}
+
+/* Where there is none it gets one as small as it can be, for a process may have those of all. */
+int contended_take(struct packet *p, struct contended **sum)
 {
 	uint64_t cells = packet_take(p) & ALL_CELLS;
-	int n = __builtin_popcountll(cells);
-	struct contended *c;
+	int rc = p->rc ? p->rc : contended_fit(sum, cells);
 
-	*out = NULL;
-	if (!cells || p->rc)
-		return p->rc;
-	c = *out = contended_new(cells);
-	if (!c)
-		return -ENOMEM;
-	for (int i = 0; i < n; i++) {
-		c->cell[i].ns = packet_take(p);
-		c->cell[i].n = packet_take(p);
+	while (cells && !rc) {
+		struct contended_cell *in = contended_place(*sum, cell_next(&cells));
+
+		in->ns += packet_take(p);
+		in->n += packet_take(p);
 		for (int k = 0; k < N_REFERENCES; k++)
-			c->cell[i].left[k] = packet_take(p);
+			in->left[k] += packet_take(p);
 	}
-	return p->rc;
+	return rc ? rc : p->rc;
 }
 
 void tally_put(struct packet *p, const struct tally *t)
@@ -81,7 +97,7 @@ void tally_put(struct packet *p, const struct tally *t)
 	packet_put_wide(p, t->square);
 	packet_put(p, t->cells);
 	cells_put(p, t->cell_ns);
-	put_contended(p, t->contended);
+	contended_put(p, t->contended);
 }
 
 int tally_take(struct packet *p, struct tally *t)
@@ -91,7 +107,7 @@ int tally_take(struct packet *p, struct tally *t)
 	t->square = packet_take_wide(p);
 	t->cells = packet_take(p);
 	cells_take(p, t->cell_ns);
-	return take_contended(p, &t->contended);
+	return contended_take(p, &t->contended);
 }
 
 /* ---- classes ---- */
@@ -253,15 +269,8 @@ int sums_take(struct packet *p, struct sums *sums)
 {
 	/* each takes three bytes at least */
 	uint32_t n = packet_take_below(p, p->n / 3 + 1);
-	int rc = p->rc;
+	int rc = p->rc ? p->rc : sums_fit(sums, n);
 
-	/* no larger than they are: rank 0 has those of all threads */
-	if (!rc && n && !sums->list) {
-		sums->list = reallocarray(NULL, n, sizeof(*sums->list));
-		if (!sums->list)
-			return -ENOMEM;
-		sums->room = n;
-	}
 	for (; n && !rc; n--) {
 		uint64_t key = packet_take(p), ns = packet_take(p), named_ns = packet_take(p);
 

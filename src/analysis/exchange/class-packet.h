@@ -21,9 +21,13 @@ int class_take(struct packet *p, struct classes *classes, uint32_t n_regions);
 void class_put_solo(struct packet *p, const struct class *c);
 int class_take_solo(struct packet *p, struct class *c);
 
+/* What was contended of a tally, which is added to SUM. 0 or -errno. */
+void contended_put(struct packet *p, const struct contended *c);
+int contended_take(struct packet *p, struct contended **sum);
+
 /* T without the number of its class and its site. */
 void tally_put(struct packet *p, const struct tally *t);
-/* T, where nothing is yet, gets it. 0 or -errno. */
+/* T, where nothing but contended time is yet, gets it. 0 or -errno. */
 int tally_take(struct packet *p, struct tally *t);
 
 void sum_put(struct packet *p, const struct sum *sum);

@@ -1,10 +1,8 @@
-/* What was read for another process goes to it: to the one that has all that may meet it. */
+/* What was read goes to those that sweep it, each of which gets all that may meet in its time. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "class-packet.h"
-#include "eta-ext/base/array.h"
 #include "engine-exchange.h"
 #include "record-packet.h"
 
@@ -13,63 +11,37 @@
 /* A location on its way. */
 struct transfer {
 	struct engine *engine;
+	const struct share_of_time *share;
 	struct location_result *result;
-	bool begun; /* its tallies have been put, or taken */
+	bool begun; /* the classes of its tallies have been put, or taken */
 	struct record_packet records;
 	struct spill_reader operations_in, bios_in;
 	struct spill_writer operations_out, bios_out;
 };
 
-/* ---- tallies ---- */
+/* ---- tallies: the time in them stays where it was read ---- */
 
-static void put_found(struct packet *p, const struct engine *e, const struct location_result *r)
+static void put_classes(struct packet *p, const struct location_result *r)
 {
 	packet_put(p, r->n_tallies);
-	for (uint32_t i = 0; i < r->n_tallies; i++) {
+	for (uint32_t i = 0; i < r->n_tallies; i++)
 		packet_put(p, r->tallies[i].class);
-		if (e->options.callsites)
-			site_put(p, &e->callsites.all.list[r->tallies[i].site]);
-		tally_put(p, &r->tallies[i]);
-	}
-	for (int level = 0; level < ETA_N_LEVELS; level++)
-		packet_put_wide(p, r->level_square[level]);
-	sums_put(p, &r->worked_for);
 }
 
-static int take_site(struct packet *p, struct engine *e, uint32_t *number)
+static int take_classes(struct packet *p, const struct engine *e, struct location_result *r)
 {
-	struct site site;
-	uint32_t *map = NULL;
-	int rc;
+	/* each takes a byte at least */
+	uint32_t n = packet_take_below(p, p->n + 1);
 
-	site_take(p, &site);
-	rc = p->rc ? p->rc : callsites_add(&e->callsites, &site, 1, &map);
-	if (!rc)
-		*number = map[0];
-	free(map);
-	return rc;
-}
-
-static int take_found(struct packet *p, struct engine *e, struct location_result *r)
-{
-	/* each takes seven bytes at least */
-	uint32_t n = packet_take_below(p, p->n / 7 + 1);
-	int rc = p->rc;
-
-	if (!ARRAY_FITS(r->tallies, n, r->room))
+	if (p->rc)
+		return p->rc;
+	r->tallies = calloc((size_t)n + 1, sizeof(*r->tallies));
+	if (!r->tallies)
 		return -ENOMEM;
-	for (; r->n_tallies < n && !rc; r->n_tallies++) {
-		struct tally *t = &r->tallies[r->n_tallies];
-
-		*t = (struct tally){ .class = packet_take_below(p, e->classes.n) };
-		if (e->options.callsites)
-			rc = take_site(p, e, &t->site);
-		if (!rc)
-			rc = tally_take(p, t);
-	}
-	for (int level = 0; level < ETA_N_LEVELS; level++)
-		r->level_square[level] = packet_take_wide(p);
-	return rc ? rc : sums_take(p, &r->worked_for);
+	r->room = n;
+	for (; r->n_tallies < n; r->n_tallies++)
+		r->tallies[r->n_tallies].class = packet_take_below(p, e->classes.n);
+	return p->rc;
 }
 
 /* ---- all of a location ---- */
@@ -81,14 +53,17 @@ static int put(void *arg, struct packet *p)
 	int rc = engine_progress(t->engine, 0);
 
 	if (!rc && !t->begun)
-		put_found(p, t->engine, t->result);
+		put_classes(p, t->result);
 	t->begun = true;
 	while (!rc && t->operations_in.left && p->n < MESSAGE_BYTES) {
 		rc = record_packet_put_operation(&t->records, &t->operations_in, p);
-		x->handed_operations++;
+		x->handed_operations += rc == RECORD_PUT;
+		rc = rc == RECORD_PUT ? 0 : rc;
 	}
-	while (!rc && !t->operations_in.left && t->bios_in.left && p->n < MESSAGE_BYTES)
+	while (!rc && !t->operations_in.left && t->bios_in.left && p->n < MESSAGE_BYTES) {
 		rc = record_packet_put_bio(&t->records, &t->bios_in, p);
+		rc = rc == RECORD_PUT ? 0 : rc;
+	}
 	if (!rc)
 		rc = p->rc;
 	return !rc && (t->operations_in.left || t->bios_in.left) ? EXCHANGE_MORE : rc;
@@ -100,7 +75,7 @@ static int take(void *arg, struct packet *p)
 	int rc = engine_progress(t->engine, 0);
 
 	if (!rc && !t->begun)
-		rc = take_found(p, t->engine, t->result);
+		rc = take_classes(p, t->engine, t->result);
 	t->begun = true;
 	return rc ? rc : record_packet_take(&t->records, p, &t->operations_out, &t->bios_out);
 }
@@ -119,16 +94,21 @@ static int hand_over(struct transfer *t, uint32_t location, int rc)
 	struct engine *e = t->engine;
 	struct exchange *x = e->options.exchange;
 	struct location_result *r = &e->locations[location];
-	unsigned from = e->readers[location], to = e->keepers[location];
+	unsigned from = e->readers[location], to = t->share->process;
 	uint64_t before = x->sent_bytes;
 	int ended;
 
 	t->result = r;
 	t->begun = false;
 	record_packet_begin(&t->records, &e->resources, location, e->options.files);
+	record_packet_time(&t->records, t->share->from_ns, t->share->until_ns);
 	if (x->rank == from) {
 		spill_reader_begin(&t->operations_in, &e->spill, &r->operations_stream);
 		spill_reader_begin(&t->bios_in, &e->spill, &r->bios_stream);
+		if (t->share->from_ns) {
+			spill_reader_seek(&t->operations_in, t->share->from_ns - 1);
+			spill_reader_seek(&t->bios_in, t->share->from_ns - 1);
+		}
 	} else {
 		r->operations_stream.words = r->bios_stream.words = 0;
 		spill_writer_begin(&t->operations_out, &e->spill, &r->operations_stream);
@@ -137,10 +117,6 @@ static int hand_over(struct transfer *t, uint32_t location, int rc)
 	rc = exchange_hand_over(x, from, to, rc, put, take, t);
 	if (x->rank == from) {
 		x->handed_bytes += x->sent_bytes - before;
-		let_go(&r->operations_stream);
-		let_go(&r->bios_stream);
-		location_tallies_free(r);
-		sums_free(&r->worked_for);
 		return rc;
 	}
 	ended = spill_writer_end(&t->operations_out);
@@ -149,14 +125,34 @@ static int hand_over(struct transfer *t, uint32_t location, int rc)
 	return rc ? rc : ended;
 }
 
-/*
- * Locations go one after the other, in the order of their numbers: of those that have not arrived,
- * neither the reader nor the keeper of the first has anything else to do before, so none waits for
- * ever.
- */
-static int hand_over_all(struct engine *e)
+/* To each process that has a share and has not read it. */
+static int hand_out(struct transfer *t, uint32_t location, int rc)
 {
+	struct engine *e = t->engine;
 	const struct exchange *x = e->options.exchange;
+	uint32_t part = e->part_of[location], reader = e->readers[location];
+	const struct share_of_time *end = e->shares + e->n_shares;
+	struct location_result *r = &e->locations[location];
+
+	for (t->share = engine_shares_of(e, part); t->share < end && t->share->part == part;
+	     t->share++)
+		if (t->share->process != reader &&
+		    (reader == x->rank || t->share->process == x->rank))
+			rc = hand_over(t, location, rc);
+	if (reader == x->rank && !engine_share_of(e, part, reader)) {
+		let_go(&r->operations_stream);
+		let_go(&r->bios_stream);
+	}
+	return rc;
+}
+
+/*
+ * Locations go one after the other, in the order of their numbers, and each to one process after
+ * the other: of what has not arrived, neither the sender nor the receiver of the first has anything
+ * else to do before, so none waits for ever.
+ */
+static int hand_out_all(struct engine *e)
+{
 	struct transfer *t = calloc(1, sizeof(*t));
 	int rc = exchange_agree(e->options.exchange, t ? 0 : -ENOMEM);
 
@@ -166,23 +162,26 @@ static int hand_over_all(struct engine *e)
 	}
 	t->engine = e;
 	for (uint32_t l = 0; l < e->defs->n_locations; l++)
-		if (e->readers[l] != e->keepers[l] && e->locations[l].counts.events &&
-		    (e->readers[l] == x->rank || e->keepers[l] == x->rank))
-			rc = hand_over(t, l, rc);
+		if (e->locations[l].has_records)
+			rc = hand_out(t, l, rc);
 	record_packet_free(&t->records);
 	free(t);
 	return exchange_agree(e->options.exchange, rc);
 }
 
-int engine_collect(struct engine *e, int rc)
+int engine_collect(struct engine *e, bool whole, int rc)
 {
-	const struct exchange *x = e->options.exchange;
+	struct exchange *x = e->options.exchange;
 
-	/* whether it has failed all of them know */
-	if (!x || rc || !e->spills)
+	if (!x || e->collected)
 		return rc;
-	rc = hand_over_all(e);
-	for (uint32_t l = 0; l < e->defs->n_locations; l++)
-		e->elsewhere[l] = e->keepers[l] != x->rank;
+	rc = exchange_agree(x, rc);
+	if (!rc)
+		rc = engine_divide(e, whole);
+	if (!rc)
+		rc = hand_out_all(e);
+	for (uint32_t l = 0; !rc && l < e->defs->n_locations; l++)
+		e->elsewhere[l] = !engine_share_of(e, e->part_of[l], x->rank);
+	e->collected = true;
 	return rc;
 }

@@ -100,48 +100,51 @@ static int share_reading(const struct eta_defs *defs, unsigned processes, uint32
 	return 0;
 }
 
-/* Per location, by machine: the number of its part. */
-static int deal(struct engine *e, uint32_t *part_of, uint32_t n_parts, uint64_t *loads)
+/* Until now parts are machines. */
+static int deal(struct engine *e, uint64_t *loads)
 {
 	const struct eta_defs *defs = e->defs;
 	const struct exchange *x = e->options.exchange;
-	struct part *parts = calloc((size_t)n_parts + 1, sizeof(*parts));
-	uint32_t *keepers = calloc((size_t)n_parts + 1, sizeof(*keepers));
 	bool together = machines_meet(defs);
+	struct part *parts;
 
-	for (uint32_t l = 0; parts && keepers && l < defs->n_locations; l++) {
-		part_of[l] = together ? 0 : part_of[l];
-		parts[part_of[l]].number = part_of[l];
-		parts[part_of[l]].events += events_of(defs, l);
+	if (together && e->n_parts)
+		e->n_parts = 1;
+	parts = calloc((size_t)e->n_parts + 1, sizeof(*parts));
+	e->keepers = calloc((size_t)e->n_parts + 1, sizeof(*e->keepers));
+	if (!parts || !e->keepers) {
+		free(parts);
+		return -ENOMEM;
 	}
-	if (parts && keepers)
-		deal_parts(parts, together && n_parts ? 1 : n_parts, x->n, keepers, loads);
-	for (uint32_t l = 0; keepers && l < defs->n_locations; l++)
-		e->keepers[l] = e->readers[l] = keepers[part_of[l]];
+	for (uint32_t l = 0; l < defs->n_locations; l++) {
+		e->part_of[l] = together ? 0 : e->part_of[l];
+		parts[e->part_of[l]].number = e->part_of[l];
+		parts[e->part_of[l]].events += events_of(defs, l);
+	}
+	deal_parts(parts, e->n_parts, x->n, e->keepers, loads);
 	free(parts);
-	free(keepers);
-	return parts && keepers ? share_reading(defs, x->n, e->readers, loads) : -ENOMEM;
+	for (uint32_t l = 0; l < defs->n_locations; l++)
+		e->readers[l] = e->keepers[e->part_of[l]];
+	return share_reading(defs, x->n, e->readers, loads);
 }
 
 int engine_deal(struct engine *e)
 {
 	const struct exchange *x = e->options.exchange;
-	uint32_t n = e->defs->n_locations, n_parts, *part_of;
+	uint32_t n = e->defs->n_locations;
 	uint64_t *loads;
 	int rc = -ENOMEM;
 
 	if (!x)
 		return 0;
 	e->elsewhere = calloc((size_t)n + 1, sizeof(*e->elsewhere));
-	e->keepers = calloc((size_t)n + 1, sizeof(*e->keepers));
 	e->readers = calloc((size_t)n + 1, sizeof(*e->readers));
+	e->part_of = machines_new(e->defs, &e->n_parts);
 	loads = calloc(x->n, sizeof(*loads));
-	part_of = machines_new(e->defs, &n_parts);
-	if (e->elsewhere && e->keepers && e->readers && loads && part_of)
-		rc = deal(e, part_of, n_parts, loads);
+	if (e->elsewhere && e->readers && e->part_of && loads)
+		rc = deal(e, loads);
 	for (uint32_t l = 0; !rc && l < n; l++)
 		e->elsewhere[l] = e->readers[l] != x->rank;
-	free(part_of);
 	free(loads);
 	return rc;
 }

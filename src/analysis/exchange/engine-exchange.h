@@ -12,11 +12,10 @@
  */
 
 /*
- * deal.c: who keeps which locations, and who reads them. Those of a machine are kept by one
- * process, since what disturbs each other is on one machine; machines are dealt out by their
- * events, most first, each to the process that has least. Who has more than the others has some
- * locations read by those. Until engine_collect, locations are elsewhere where they are read by
- * others. 0 or -ENOMEM.
+ * deal.c: who reads which locations. What may disturb each other is a part: mostly a machine. Parts
+ * are dealt out by their events, most first, each to the process that has least, which keeps it.
+ * Who has more than the others has some locations read by those. Until engine_collect, locations
+ * are elsewhere where they are read by others. 0 or -ENOMEM.
  */
 int engine_deal(struct engine *e);
 
@@ -29,11 +28,16 @@ int engine_exchange_found(struct engine *e, int rc, bool *again);
  */
 int engine_exchange_pass(struct engine *e, int rc);
 /*
- * collect.c: what was read for others goes to those that keep it: tallies, and what was put aside.
- * Afterwards locations are elsewhere where others keep them. An analysis that puts nothing aside
- * leaves them where they were read.
+ * divide.c: who sweeps which part, and when it begins and ends: who keeps it, or, unless it has to
+ * be done by one as a WHOLE, several if it is too much for one. For engine_collect.
  */
-int engine_collect(struct engine *e, int rc);
+int engine_divide(struct engine *e, bool whole);
+/*
+ * collect.c: what was read and put aside goes to those that sweep it; not again. Afterwards
+ * locations are elsewhere where others sweep them, and the tallies of those that others have read
+ * have classes but no time.
+ */
+int engine_collect(struct engine *e, bool whole, int rc);
 /* Of the classes, the operations that overlapped no other thread's. */
 int engine_exchange_solo(struct engine *e, int rc);
 

@@ -21,11 +21,18 @@ void record_packet_begin(struct record_packet *records, struct resources *resour
 {
 	records->resources = resources;
 	records->location = location;
+	records->turn++;
 	records->bytes = bytes;
 	records->since_ns = 0;
 	/* who uses a file has to be noted anew */
 	resource_cache_reset(&records->cache);
 	records->n_files = records->n_devs = 0;
+}
+
+void record_packet_time(struct record_packet *records, uint64_t from_ns, uint64_t until_ns)
+{
+	records->from_ns = from_ns;
+	records->until_ns = until_ns;
 }
 
 void record_packet_free(struct record_packet *records)
@@ -136,9 +143,9 @@ static int send_as(const struct record_packet *records, struct record_told **tol
 		return -ENOMEM;
 	memset(*told + before, 0, (*room - before) * sizeof(**told));
 	its = &(*told)[*number];
-	*is_new = its->location != records->location + 1;
+	*is_new = its->turn != records->turn;
 	if (*is_new)
-		*its = (struct record_told){ records->location + 1, (*n)++ };
+		*its = (struct record_told){ records->turn, (*n)++ };
 	*number = its->number;
 	return 0;
 }
@@ -190,6 +197,16 @@ static int read_words(struct record_packet *records, struct spill_reader *r)
 	return rc ? rc : r->rc;
 }
 
+/* Of a record of R; later ones begin later. */
+static bool is_in_time(const struct record_packet *records, struct spill_reader *r,
+		       uint64_t begin_ns, uint64_t end_ns)
+{
+	if (begin_ns < records->until_ns || records->until_ns == UINT64_MAX)
+		return end_ns >= records->from_ns;
+	r->left = 0;
+	return false;
+}
+
 static void put_begin(struct record_packet *records, struct packet *p, uint64_t begin_ns)
 {
 	packet_put_signed(p, (int64_t)(begin_ns - records->since_ns));
@@ -220,11 +237,14 @@ int record_packet_put_operation(struct record_packet *records, struct spill_read
 	const uint64_t *words;
 	int rc = read_words(records, r);
 
+	words = records->words;
+	if (!rc &&
+	    !is_in_time(records, r, words[WORD_BEGIN], words[WORD_BEGIN] + words[WORD_LENGTH]))
+		return 0;
 	if (!rc)
 		rc = rename_numbers(records, &tell);
 	if (rc)
 		return rc;
-	words = records->words;
 	packet_put(p, ITEM_OPERATION);
 	put_begin(records, p, words[WORD_BEGIN]);
 	packet_put(p, words[WORD_LENGTH]);
@@ -237,7 +257,7 @@ int record_packet_put_operation(struct record_packet *records, struct spill_read
 	packet_put_list(p, words + N_HEAD_WORDS, first_stretch(records) - N_HEAD_WORDS);
 	for (uint32_t i = 0; i < halves_of(records); i++)
 		packet_put(p, turn(half_at(records, i)));
-	return p->rc;
+	return p->rc ? p->rc : RECORD_PUT;
 }
 
 int record_packet_put_bio(struct record_packet *records, struct spill_reader *r, struct packet *p)
@@ -246,6 +266,8 @@ int record_packet_put_bio(struct record_packet *records, struct spill_reader *r,
 	struct bio_record bio;
 	int rc = bio_unspill(r, &bio);
 
+	if (!rc && !is_in_time(records, r, bio.begin_ns, bio.end_ns))
+		return 0;
 	if (!rc)
 		rc = tell_dev(&to, &bio.dev);
 	if (rc)
@@ -255,7 +277,7 @@ int record_packet_put_bio(struct record_packet *records, struct spill_reader *r,
 	packet_put(p, bio.end_ns - bio.begin_ns);
 	packet_put(p, bio.dev);
 	packet_put(p, bio.owner);
-	return p->rc;
+	return p->rc ? p->rc : RECORD_PUT;
 }
 
 /* ---- taking ---- */

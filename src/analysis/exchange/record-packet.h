@@ -7,9 +7,9 @@
 #include "src/analysis/tables/resources.h"
 #include "src/common/packet.h"
 
-/* At the sender, of one of its numbers: for which location + 1 it was told last, as which one. */
+/* At the sender, of one of its numbers: on which turn it was told last, as which one. */
 struct record_told {
-	uint32_t location, number;
+	uint32_t turn, number;
 };
 
 /*
@@ -19,7 +19,9 @@ struct record_told {
 struct record_packet {
 	bool bytes;		     /* as in records.h */
 	uint32_t location;	     /* that of the records */
+	uint32_t turn;		     /* from 1 on: a location that is sent */
 	uint64_t since_ns;	     /* the begin of the record before */
+	uint64_t from_ns, until_ns;  /* see record_packet_time */
 	struct resources *resources; /* this process's */
 	struct resource_cache cache;
 	uint32_t n_files, n_devs; /* told so far */
@@ -33,12 +35,21 @@ struct record_packet {
 	size_t n_words, room;
 };
 
-/* RECORDS, which is zeroed or was used for another location, is for those of LOCATION. */
+/* RECORDS, which is zeroed or was used before, is for those of LOCATION, which are sent once. */
 void record_packet_begin(struct record_packet *records, struct resources *resources,
 			 uint32_t location, bool bytes);
 void record_packet_free(struct record_packet *records);
+/*
+ * Puts only what ends at FROM or later and begins before UNTIL (UINT64_MAX: all that begin later,
+ * too), until it is given others.
+ */
+void record_packet_time(struct record_packet *records, uint64_t from_ns, uint64_t until_ns);
 
-/* The next record of R, to P. 0 or -errno. */
+/*
+ * The next record of R, to P, if its time is right: RECORD_PUT, else 0, or -errno. Behind the last
+ * one that can be right nothing is left in R.
+ */
+#define RECORD_PUT 1
 int record_packet_put_operation(struct record_packet *records, struct spill_reader *r,
 				struct packet *p);
 int record_packet_put_bio(struct record_packet *records, struct spill_reader *r, struct packet *p);

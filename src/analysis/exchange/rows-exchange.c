@@ -205,23 +205,24 @@ static void put_bins(struct packet *p, const struct bin *bins, uint32_t n)
 	}
 }
 
-static int take_bins(struct packet *p, struct bin **bins, uint32_t n)
+static int add_bins(struct packet *p, struct bin **bins, uint32_t n)
 {
 	if (!packet_take(p))
 		return p->rc;
-	*bins = calloc(n ? n : 1, sizeof(**bins));
+	if (!*bins)
+		*bins = calloc(n ? n : 1, sizeof(**bins));
 	if (!*bins)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		struct bin *b = &(*bins)[i];
 
-		b->operations = packet_take(p);
-		b->io_ns = packet_take(p);
-		b->lost_ns = packet_take_signed(p);
-		b->interference_ns = packet_take_signed(p);
-		b->limit_ns = packet_take_signed(p);
+		b->operations += packet_take(p);
+		b->io_ns += packet_take(p);
+		b->lost_ns += packet_take_signed(p);
+		b->interference_ns += packet_take_signed(p);
+		b->limit_ns += packet_take_signed(p);
 		for (int level = 0; level < ETA_N_LEVELS; level++)
-			b->level_ns[level] = packet_take_signed(p);
+			b->level_ns[level] += packet_take_signed(p);
 	}
 	return p->rc;
 }
@@ -262,86 +263,145 @@ static void put_pieces(struct packet *p, const struct location_result *r)
 		packet_put_list(p, r->busy, N_SLICES / 64);
 }
 
-static int take_pieces(struct packet *p, struct location_result *r)
+static int add_pieces(struct packet *p, struct location_result *r)
 {
 	if (packet_take(p)) {
-		r->pieces = calloc(N_PIECES, sizeof(*r->pieces));
+		if (!r->pieces)
+			r->pieces = calloc(N_PIECES, sizeof(*r->pieces));
 		if (!r->pieces)
 			return -ENOMEM;
 		for (int i = 0; i < N_PIECES; i++)
-			r->pieces[i] = packet_take_signed(p);
+			r->pieces[i] += packet_take_signed(p);
 	}
 	if (packet_take(p)) {
-		r->busy = calloc(N_SLICES / 64, sizeof(*r->busy));
+		uint64_t busy[N_SLICES / 64];
+
+		if (!r->busy)
+			r->busy = calloc(N_SLICES / 64, sizeof(*r->busy));
 		if (!r->busy)
 			return -ENOMEM;
-		packet_take_list(p, r->busy, N_SLICES / 64);
+		packet_take_list(p, busy, N_SLICES / 64);
+		for (int i = 0; i < N_SLICES / 64; i++)
+			r->busy[i] |= busy[i];
 	}
 	return p->rc;
 }
 
+/*
+ * From its reader the whole of its tallies and what else reading it has shown; from who sweeps it
+ * and has not read it, only what was contended.
+ */
 static void put_location(struct packet *p, const struct engine *e, uint32_t location)
 {
 	const struct location_result *r = &e->locations[location];
+	bool reads = e->readers[location] == e->options.exchange->rank;
 
+	packet_put(p, reads);
 	packet_put(p, r->n_tallies);
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
 		packet_put(p, r->tallies[i].class);
-		packet_put(p, r->tallies[i].site);
-		tally_put(p, &r->tallies[i]);
+		if (reads) {
+			packet_put(p, r->tallies[i].site);
+			tally_put(p, &r->tallies[i]);
+		} else {
+			contended_put(p, r->tallies[i].contended);
+		}
 	}
-	for (int level = 0; level < ETA_N_LEVELS; level++)
-		packet_put_wide(p, r->level_square[level]);
+	if (reads) {
+		for (int level = 0; level < ETA_N_LEVELS; level++)
+			packet_put_wide(p, r->level_square[level]);
+		sums_put(p, &r->worked_for);
+	}
 	put_row(p, &r->blame, e->defs->n_locations);
-	sums_put(p, &r->worked_for);
 	packet_put_signed(p, r->undecided_ns);
 	put_bins(p, r->bins, e->options.n_bins);
 	put_slowed(p, &r->slowed);
 	put_pieces(p, r);
 }
 
-static int take_tallies(struct packet *p, const struct engine *e, struct location_result *r,
-			const uint32_t *sites, uint32_t n_sites)
+/* All that send tallies of a location have them in the same order. */
+static int tallies_fit(struct packet *p, struct location_result *r)
 {
-	/* each takes eight bytes at least */
-	uint32_t n = packet_take_below(p, p->n / 8 + 1);
-	int rc = p->rc;
+	/* each takes two bytes at least */
+	uint32_t n = packet_take_below(p, p->n / 2 + 1);
 
-	free(r->tallies);
-	r->tallies = calloc(n ? n : 1, sizeof(*r->tallies));
+	if (p->rc)
+		return p->rc;
+	if (r->tallies)
+		return n == r->n_tallies ? 0 : -EBADMSG;
+	r->tallies = calloc((size_t)n + 1, sizeof(*r->tallies));
 	if (!r->tallies)
 		return -ENOMEM;
-	r->room = n;
-	for (; r->n_tallies < n && !rc; r->n_tallies++) {
-		struct tally *t = &r->tallies[r->n_tallies];
+	r->n_tallies = r->room = n;
+	return 0;
+}
+
+static int add_tallies(struct packet *p, const struct engine *e, struct location_result *r,
+		       bool reads, const uint32_t *sites, uint32_t n_sites)
+{
+	int rc = tallies_fit(p, r);
+
+	for (uint32_t i = 0; i < r->n_tallies && !rc; i++) {
+		struct tally *t = &r->tallies[i];
 
 		t->class = packet_take_below(p, e->classes.n);
-		t->site = packet_take_below(p, e->options.callsites ? n_sites : 1);
-		t->site = e->options.callsites && !p->rc ? sites[t->site] : 0;
-		rc = tally_take(p, t);
+		if (reads) {
+			uint32_t site = packet_take_below(p, e->options.callsites ? n_sites : 1);
+
+			t->site = e->options.callsites && !p->rc ? sites[site] : 0;
+			rc = tally_take(p, t);
+		} else {
+			rc = contended_take(p, &t->contended);
+		}
 	}
 	return rc;
 }
 
-static int take_location(struct packet *p, const struct engine *e, uint32_t location,
-			 const uint32_t *sites, uint32_t n_sites)
+/* Rows of all threads are as small as they can be, unless there is one here that is not. */
+static int add_row(struct packet *p, const struct engine *e, struct blame_row *row)
+{
+	uint32_t below = (uint32_t)packet_take(p);
+	/* each takes three bytes at least */
+	uint32_t n = packet_take_below(p, p->n / 3 + 1);
+	int rc = p->rc;
+
+	if (below && (!row->below || below < row->below))
+		row->below = below;
+	if (!rc && !row->wide)
+		rc = sums_fit(&row->some, n);
+	for (; n && !rc; n--) {
+		uint64_t key = packet_take(p), ns = packet_take(p), named_ns = packet_take(p);
+
+		if (p->rc)
+			rc = p->rc;
+		else if (row->wide)
+			rc = blame_row_add(row, &e->blame_bound, key, ns, named_ns);
+		else
+			rc = sums_add(&row->some, key, ns, named_ns);
+	}
+	return rc;
+}
+
+static int add_location(struct packet *p, const struct engine *e, uint32_t location,
+			const uint32_t *sites, uint32_t n_sites)
 {
 	struct location_result *r = &e->locations[location];
-	int rc = take_tallies(p, e, r, sites, n_sites);
+	bool reads = packet_take(p);
+	int rc = add_tallies(p, e, r, reads, sites, n_sites);
 
-	for (int level = 0; level < ETA_N_LEVELS; level++)
-		r->level_square[level] = packet_take_wide(p);
-	r->blame.below = (uint32_t)packet_take(p);
-	if (!rc)
-		rc = sums_take(p, &r->blame.some);
-	if (!rc)
+	if (reads && !rc) {
+		for (int level = 0; level < ETA_N_LEVELS; level++)
+			r->level_square[level] = packet_take_wide(p);
 		rc = sums_take(p, &r->worked_for);
-	r->undecided_ns = packet_take_signed(p);
+	}
 	if (!rc)
-		rc = take_bins(p, &r->bins, e->options.n_bins);
+		rc = add_row(p, e, &r->blame);
+	r->undecided_ns += packet_take_signed(p);
+	if (!rc)
+		rc = add_bins(p, &r->bins, e->options.n_bins);
 	if (!rc)
 		rc = take_slowed(p, &r->slowed, location, e->options.n_slowed);
-	return rc ? rc : take_pieces(p, r);
+	return rc ? rc : add_pieces(p, r);
 }
 
 /* ---- all ---- */
@@ -350,7 +410,34 @@ struct rows {
 	struct engine *e;
 	void (*complete)(void *arg, uint32_t location);
 	void *arg;
+	uint32_t *awaited; /* per location: from how many processes it still comes */
 };
+
+/* Does PROCESS send what it has of LOCATION? All know. */
+static bool sends(const struct engine *e, uint32_t location, uint32_t process)
+{
+	if (!e->locations[location].counts.events)
+		return false;
+	return e->readers[location] == process ||
+	       (e->collected && e->locations[location].has_records &&
+		engine_share_of(e, e->part_of[location], process));
+}
+
+static int await(struct rows *rows)
+{
+	const struct engine *e = rows->e;
+	const struct exchange *x = e->options.exchange;
+
+	if (!x || x->rank)
+		return 0;
+	rows->awaited = calloc((size_t)e->defs->n_locations + 1, sizeof(*rows->awaited));
+	if (!rows->awaited)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < e->defs->n_locations; l++)
+		for (uint32_t process = 1; process < x->n; process++)
+			rows->awaited[l] += sends(e, l, process);
+	return 0;
+}
 
 static int put(void *arg, struct packet *p)
 {
@@ -360,7 +447,7 @@ static int put(void *arg, struct packet *p)
 	habits_put_functions(&e->habits, p);
 	put_sites(p, &e->callsites.all);
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
-		if (engine_is_elsewhere(e, l) || !e->locations[l].counts.events)
+		if (!sends(e, l, e->options.exchange->rank))
 			continue;
 		packet_put(p, l + 1);
 		put_location(p, e, l);
@@ -381,9 +468,11 @@ static int take(void *arg, struct packet *p)
 	if (!rc)
 		rc = take_sites(p, e, &sites, &n_sites);
 	while (!rc && (l = packet_take_below(p, (uint64_t)e->defs->n_locations + 1))) {
-		rc = take_location(p, e, l - 1, sites, n_sites);
-		if (!rc)
-			rows->complete(rows->arg, l - 1);
+		rc = add_location(p, e, --l, sites, n_sites);
+		if (!rc && --rows->awaited[l] == 0) {
+			rc = blame_row_cut(&e->locations[l].blame, &e->blame_bound);
+			rows->complete(rows->arg, l);
+		}
 	}
 	free(sites);
 	return rc;
@@ -392,9 +481,14 @@ static int take(void *arg, struct packet *p)
 int engine_gather_rows(struct engine *e, void (*complete)(void *arg, uint32_t location), void *arg,
 		       int rc)
 {
+	struct exchange *x = e->options.exchange;
 	struct rows rows = { .e = e, .complete = complete, .arg = arg };
 
-	if (e->options.exchange && e->spills)
-		e->options.exchange->spilled_bytes += (uint64_t)e->spill.end;
-	return exchange_gather(e->options.exchange, rc, put, take, &rows);
+	if (!rc)
+		rc = await(&rows);
+	if (x && e->spills)
+		x->spilled_bytes += (uint64_t)e->spill.end;
+	rc = exchange_gather(x, rc, put, take, &rows);
+	free(rows.awaited);
+	return rc;
 }

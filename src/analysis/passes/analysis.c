@@ -55,7 +55,9 @@ void engine_close(struct engine *e)
 	baseline_free(&e->baseline);
 	free(e->elsewhere);
 	free(e->readers);
+	free(e->part_of);
 	free(e->keepers);
+	free(e->shares);
 	free(e->thread_of);
 	free(e->references);
 	free(e->class_times);
@@ -153,8 +155,10 @@ static int find_classes(struct engine *e)
 		rc = engine_read(e);
 	if (e->spills)
 		rc = engine_company(e, rc);
-	if (e->options.reference == REFERENCE_SOLO)
+	if (e->options.reference == REFERENCE_SOLO) {
+		rc = engine_collect(e, true, rc);
 		rc = engine_exchange_solo(e, rc ? rc : engine_solo(e));
+	}
 	if (!rc)
 		rc = engine_references(e);
 	rc = exchange_agree(x, rc);
@@ -177,6 +181,18 @@ static void score_row(void *arg, uint32_t location)
 	engine_score_location(s->e, s->a, location);
 }
 
+/* Interference, by those that have what was put aside. */
+static int find_interference(struct engine *e, int rc)
+{
+	/* by how much there is, of which the others have the rest then */
+	if (!rc)
+		rc = engine_blame_bound(e);
+	rc = engine_collect(e, false, rc);
+	if (!rc)
+		rc = engine_company_numbers(e);
+	return rc ? rc : engine_sweep(e);
+}
+
 static int run(struct engine *e, struct analysis *a)
 {
 	struct exchange *x = e->options.exchange;
@@ -187,8 +203,8 @@ static int run(struct engine *e, struct analysis *a)
 		rc = exchange_agree(x, read_baseline(e));
 	if (!rc)
 		rc = find_classes(e);
-	if (!rc && e->spills)
-		rc = engine_sweep(e);
+	if (e->spills)
+		rc = find_interference(e, rc);
 	if (!rc && !(x && x->rank))
 		rc = engine_score_begin(e, a);
 	rc = engine_gather_rows(e, score_row, &(struct scored){ e, a }, rc);

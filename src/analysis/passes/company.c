@@ -52,11 +52,14 @@ static int note_uses(struct engine *e)
 	return rc;
 }
 
-/* Which of this process's files and devices have a key. */
-static int number_resources(struct engine *e)
+int engine_company_numbers(struct engine *e)
 {
 	struct company *c = &e->company;
 
+	if (!e->split || !c->shares.several)
+		return 0;
+	free(c->of_file);
+	free(c->of_dev);
 	c->n_files = e->resources.n_files;
 	c->n_devs = e->resources.n_devs;
 	c->of_file = calloc((size_t)c->n_files + 1, sizeof(*c->of_file));
@@ -222,7 +225,7 @@ static void *work(void *arg)
 static int read_operations(struct engine *e)
 {
 	struct gathering g = { .engine = e, .lock = PTHREAD_MUTEX_INITIALIZER };
-	int rc = number_resources(e);
+	int rc = engine_company_numbers(e);
 
 	if (rc || !e->company.n_keys)
 		return rc;

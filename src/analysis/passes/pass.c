@@ -507,5 +507,9 @@ int engine_pass(struct engine *e)
 	}
 	if (!rc)
 		sum_classes(e);
-	return engine_collect(e, engine_exchange_pass(e, rc));
+	rc = engine_exchange_pass(e, rc);
+	for (uint32_t l = 0; !rc && l < e->defs->n_locations; l++)
+		e->locations[l].has_records = e->locations[l].operations_stream.words ||
+					      e->locations[l].bios_stream.words;
+	return rc;
 }

@@ -18,6 +18,8 @@ void engine_locations_free(struct engine *e);
 int engine_thread_of(struct engine *e);
 /* company.c: what other machines did meanwhile; RC as in engine-exchange.h. */
 int engine_company(struct engine *e, int rc);
+/* Which files and devices of this process several machines use: once it has met others. */
+int engine_company_numbers(struct engine *e);
 /* references.c: falls back, finds the bounds. The minimum's operation is known at once. */
 int engine_references(struct engine *e);
 /* Once all is known of them: for the pieces of the trace that come after this one. */

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/common/machines.h"
+#include "src/analysis/exchange/exchange.h"
 #include "src/common/parallel.h"
-#include "src/common/spaces.h"
 
 /*
  * An operation belongs to the window it begins in. The window goes on until its operations have
@@ -225,18 +224,25 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static size_t gather_begins(const struct engine *e, uint64_t *begins)
+/* Of records of PLAN's threads that begin from FROM on and before TO. */
+static size_t gather_begins(const struct sweep_plan *plan, uint64_t from_ns, uint64_t to_ns,
+			    uint64_t *begins)
 {
+	const struct engine *e = plan->engine;
 	size_t n = 0;
 
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
 		const struct spill_stream *streams[] = { &e->locations[l].operations_stream,
 							 &e->locations[l].bios_stream };
 
-		for (int i = 0; i < 2; i++)
+		for (int i = 0; i < 2 && plan->thread_number[l] != THREAD_NONE; i++)
 			for (size_t c = 0; c < streams[i]->n_chunks; c++) {
+				uint64_t begin = streams[i]->chunks[c].begin_ns;
+
+				if (begin < from_ns || begin >= to_ns)
+					continue;
 				if (begins)
-					begins[n] = streams[i]->chunks[c].begin_ns;
+					begins[n] = begin;
 				n++;
 			}
 	}
@@ -244,229 +250,29 @@ static size_t gather_begins(const struct engine *e, uint64_t *begins)
 }
 
 /* Finds N times with about the same number of records between each two. */
-static int window_begins(const struct engine *e, unsigned n, uint64_t *times)
+static int window_begins(const struct sweep_plan *plan, uint64_t from_ns, uint64_t to_ns,
+			 unsigned n, uint64_t *times)
 {
-	size_t chunks = gather_begins(e, NULL);
+	size_t chunks = gather_begins(plan, from_ns, to_ns, NULL);
 	uint64_t *begins = calloc(chunks ? chunks : 1, sizeof(*begins));
 
 	if (!begins)
 		return -ENOMEM;
-	gather_begins(e, begins);
+	gather_begins(plan, from_ns, to_ns, begins);
 	qsort(begins, chunks, sizeof(*begins), by_number);
-	times[0] = 0;
+	times[0] = from_ns;
 	for (unsigned i = 1; i < n; i++)
-		times[i] = chunks ? begins[chunks * i / n] : 0;
+		times[i] = chunks ? begins[chunks * i / n] : from_ns;
+	times[n] = to_ns;
 	free(begins);
 	return 0;
 }
 
 /* ---- all windows ---- */
 
-static int by_tid_and_begin(const void *a, const void *b, void *arg)
-{
-	const struct sweep_plan *plan = arg;
-	const struct engine *e = plan->engine;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = space_compare(plan->spaces, e->defs, x, space_of(plan->spaces, e->defs, y),
-				  e->defs->locations[y].tid);
-
-	if (order)
-		return order;
-	if (e->locations[x].counts.first_ns != e->locations[y].counts.first_ns)
-		return e->locations[x].counts.first_ns < e->locations[y].counts.first_ns ? -1 : 1;
-	return x < y ? -1 : 1;
-}
-
-uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid, uint64_t time_ns)
-{
-	const struct engine *e = plan->engine;
-	uint32_t low = 0, high = plan->n_by_tid, found = ETA_NONE;
-	uint32_t space = space_of(plan->spaces, e->defs, by);
-
-	if (tid & TID_LOCATION)
-		return tid & ~TID_LOCATION;
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (space_compare(plan->spaces, e->defs, plan->by_tid[middle], space, tid) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* the last one that began by then, or the first */
-	for (; low < plan->n_by_tid; low++) {
-		uint32_t location = plan->by_tid[low];
-
-		if (space_compare(plan->spaces, e->defs, location, space, tid) != 0)
-			break;
-		if (found == ETA_NONE || e->locations[location].counts.first_ns <= time_ns)
-			found = location;
-	}
-	return found;
-}
-
-/* A thread without operations of its own is represented by its first asynchronous track. */
-static int find_threads(struct sweep_plan *plan)
-{
-	const struct engine *e = plan->engine;
-	uint32_t n = e->defs->n_locations;
-	uint32_t *first = calloc(n ? n : 1, sizeof(*first));
-
-	if (!first)
-		return -ENOMEM;
-	memcpy(first, plan->thread_number, n * sizeof(*first));
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t thread = plan->thread_number[i], *self = &first[e->thread_of[i]];
-
-		if (thread == THREAD_NONE)
-			continue;
-		if (*self == THREAD_NONE)
-			*self = thread;
-		plan->thread_of[thread] = *self;
-		plan->next_own[thread] = THREAD_NONE;
-		if (thread != *self) {
-			plan->next_own[thread] = plan->next_own[*self];
-			plan->next_own[*self] = thread;
-		}
-	}
-	free(first);
-	return 0;
-}
-
-/* For traces of many locations and threads: see blame.h. */
-static int find_kept(struct sweep_plan *plan)
-{
-	const struct engine *e = plan->engine;
-	uint32_t keep = e->blame_bound.keep;
-
-	if (!keep || plan->solo || plan->n_all <= FEW_THREADS)
-		return 0;
-	plan->kept = calloc((size_t)plan->n_machines * keep, sizeof(*plan->kept));
-	if (!plan->kept)
-		return -ENOMEM;
-	plan->crowded = calloc(plan->n_machines, sizeof(*plan->crowded));
-	if (!plan->crowded)
-		return -ENOMEM;
-	memset(plan->kept, 0xff, (size_t)plan->n_machines * keep * sizeof(*plan->kept));
-	for (uint32_t i = 0; i < e->defs->n_locations; i++)
-		if (e->blame_bound.order[i] >= keep)
-			plan->crowded[plan->machines[i]] = true;
-		else
-			plan->kept[(size_t)plan->machines[i] * keep + e->blame_bound.order[i]] =
-				plan->thread_number[i];
-	return 0;
-}
-
-/*
- * Threads use devices of their own machine only, so that each needs room for no more; those of a
- * guest use their host's, too.
- */
-static int find_places(struct sweep_plan *plan)
-{
-	const struct resources *r = &plan->engine->resources;
-	uint32_t *n = calloc((size_t)plan->engine->defs->n_processes + 1, sizeof(*n));
-	bool guests = machines_have_guests(plan->engine->defs);
-	uint32_t n_placed = 0;
-
-	plan->places = calloc((size_t)plan->n_devs_and_servers + 1, sizeof(*plan->places));
-	plan->everywhere =
-		calloc((size_t)plan->engine->defs->n_processes + 1, sizeof(*plan->everywhere));
-	if (!n || !plan->places || !plan->everywhere) {
-		free(n);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < r->n_devs; i++) {
-		plan->places[i] = n[guests ? 0 : r->devs[i] >> 32]++;
-		if (plan->places[i] >= plan->n_places)
-			plan->n_places = plan->places[i] + 1;
-		if ((uint32_t)r->devs[i] == DEV_EVERYWHERE)
-			plan->everywhere[r->devs[i] >> 32] = i + 1;
-	}
-	for (uint32_t i = 0; i < r->n_devs && plan->n_devs_and_servers > r->n_devs; i++) {
-		uint32_t server = plan->server_of[i];
-
-		/* the first that has it gives it its place */
-		if (server < r->n_devs + n_placed)
-			continue;
-		n_placed++;
-		plan->places[server] = n[guests ? 0 : r->devs[i] >> 32]++;
-		if (plan->places[server] >= plan->n_places)
-			plan->n_places = plan->places[server] + 1;
-	}
-	free(n);
-	return 0;
-}
-
-/*
- * Several file systems of a server on one machine are one place to wait at; of others each is.
- * Before places are found.
- */
-static int find_servers(struct sweep_plan *plan)
-{
-	const struct resources *r = &plan->engine->resources;
-	const struct shares *shares = &plan->engine->company.shares;
-	bool any = plan->engine->cells & cells_of_group(GROUP_SERVER);
-
-	plan->n_devs_and_servers = r->n_devs;
-	plan->server_of = calloc(r->n_devs ? r->n_devs : 1, sizeof(*plan->server_of));
-	if (!plan->server_of)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n_devs && any; i++) {
-		const struct share *its = share_of(shares, r->devs[i]), *other;
-		uint32_t k = its ? 0 : i;
-
-		for (; k < i; k++) {
-			other = share_of(shares, r->devs[k]);
-			if (other && other->server == its->server &&
-			    r->devs[k] >> 32 == r->devs[i] >> 32)
-				break;
-		}
-		plan->server_of[i] = k < i ? plan->server_of[k] : plan->n_devs_and_servers++;
-	}
-	return 0;
-}
-
-static int plan_make(struct engine *e, bool solo, struct sweep_plan *plan)
-{
-	uint32_t n = e->defs->n_locations ? e->defs->n_locations : 1;
-
-	plan->engine = e;
-	plan->solo = solo;
-	plan->needs_dirty = (e->cells & cells_of_group(GROUP_DIRTY)) && !solo;
-	plan->needs_fs = e->on_file_systems || ((e->cells & cells_of_group(GROUP_FS)) && !solo);
-	plan->needs_device =
-		(e->cells & (cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_SERVER))) && !solo;
-	plan->by_tid = calloc(n, sizeof(*plan->by_tid));
-	plan->thread_number = calloc(n, sizeof(*plan->thread_number));
-	plan->thread_of = calloc(n, sizeof(*plan->thread_of));
-	plan->next_own = calloc(n, sizeof(*plan->next_own));
-	plan->ranks = calloc(n, sizeof(*plan->ranks));
-	plan->spaces = spaces_new(e->defs);
-	plan->machines = machines_new(e->defs, &plan->n_machines);
-	if (!plan->spaces || !plan->machines || !plan->by_tid || !plan->thread_number ||
-	    !plan->thread_of || !plan->next_own || !plan->ranks)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < e->defs->n_locations; i++) {
-		const struct location_result *r = &e->locations[i];
-		bool any = r->operations_stream.words || r->bios_stream.words;
-
-		plan->n_all += any;
-		any = any && !engine_is_elsewhere(e, i);
-		if (any)
-			plan->ranks[plan->n_threads] = rank_of(e->defs, i);
-		plan->thread_number[i] = any ? plan->n_threads++ : THREAD_NONE;
-		if (e->defs->locations[i].tid && !e->defs->locations[i].track)
-			plan->by_tid[plan->n_by_tid++] = i;
-	}
-	qsort_r(plan->by_tid, plan->n_by_tid, sizeof(*plan->by_tid), by_tid_and_begin, plan);
-	if (find_servers(plan) < 0 || find_places(plan) < 0 || find_kept(plan) < 0)
-		return -ENOMEM;
-	return find_threads(plan);
-}
-
 struct windows {
 	const struct sweep_plan *plan;
-	const uint64_t *times; /* begins */
+	const uint64_t *times; /* begins, and the end of the last */
 	unsigned n;
 	atomic_uint next;
 	atomic_int rc;
@@ -482,48 +288,65 @@ static void *work(void *arg)
 
 		if (i >= w->n)
 			break;
-		if (i + 1 == w->n || w->times[i] < w->times[i + 1])
-			rc = window_sweep(w->plan, w->times[i],
-					  i + 1 < w->n ? w->times[i + 1] : UINT64_MAX);
+		if (w->times[i] < w->times[i + 1])
+			rc = window_sweep(w->plan, w->times[i], w->times[i + 1]);
 		if (rc < 0)
 			atomic_compare_exchange_strong(&w->rc, &none, rc);
 	}
 	return NULL;
 }
 
-static int sweep(struct engine *e, bool solo, unsigned n)
+/* The locations of SET, in N threads. */
+static int sweep(struct engine *e, bool solo, const bool *set, uint64_t from_ns, uint64_t to_ns,
+		 unsigned n)
 {
-	struct sweep_plan plan = { 0 };
-	uint64_t *times = calloc(n, sizeof(*times));
+	struct sweep_plan plan;
+	uint64_t *times = calloc((size_t)n + 1, sizeof(*times));
 	struct windows w = { .plan = &plan, .times = times, .n = n };
-	int rc = times ? plan_make(e, solo, &plan) : -ENOMEM;
+	int rc = sweep_plan_make(e, solo, set, &plan);
 
+	if (!times)
+		rc = -ENOMEM;
 	if (!rc)
-		rc = window_begins(e, n, times);
+		rc = window_begins(&plan, from_ns, to_ns, n, times);
 	if (!rc) {
 		parallel_run(n, work, &w);
 		rc = atomic_load(&w.rc);
 	}
 	free(times);
-	free(plan.by_tid);
-	free(plan.thread_number);
-	free(plan.thread_of);
-	free(plan.next_own);
-	free(plan.spaces);
-	free(plan.machines);
-	free(plan.places);
-	free(plan.server_of);
-	free(plan.everywhere);
-	free(plan.ranks);
-	free(plan.kept);
-	free(plan.crowded);
+	sweep_plan_free(&plan);
+	return rc;
+}
+
+/* What this process has: all whole parts at once, then its share of each that is divided. */
+static int sweep_all(struct engine *e, bool solo, unsigned n)
+{
+	uint32_t rank = e->shares ? e->options.exchange->rank : 0;
+	bool *set = calloc((size_t)e->defs->n_locations + 1, sizeof(*set));
+	int rc = set ? 0 : -ENOMEM;
+
+	for (uint32_t l = 0; !rc && l < e->defs->n_locations; l++)
+		set[l] = !engine_is_elsewhere(e, l) &&
+			 !(e->shares && engine_is_divided(e, e->part_of[l]));
+	if (!rc)
+		rc = sweep(e, solo, set, 0, UINT64_MAX, n);
+	for (uint32_t i = 0; i < e->n_shares && !rc; i++) {
+		const struct share_of_time *s = &e->shares[i];
+
+		if (s->process != rank || !engine_is_divided(e, s->part))
+			continue;
+		for (uint32_t l = 0; l < e->defs->n_locations; l++)
+			set[l] = e->part_of[l] == s->part;
+		rc = sweep(e, solo, set, s->from_ns, s->to_ns, n);
+	}
+	free(set);
 	return rc;
 }
 
 int engine_solo(struct engine *e)
 {
-	return sweep(e, true,
-		     1); /* one thread: its bits are written in the order of the operations */
+	/* one thread: its bits are written in the order of the operations */
+	return sweep_all(e, true, 1);
 }
 
 /* Before windows run side by side. */
@@ -549,9 +372,9 @@ int engine_sweep(struct engine *e)
 
 	e->file_sums = calloc(e->options.files && e->resources.n_files ? e->resources.n_files : 1,
 			      sizeof(*e->file_sums));
-	if (!e->file_sums || engine_blame_bound(e) < 0 || slices_new(e) < 0)
+	if (!e->file_sums || slices_new(e) < 0)
 		return -ENOMEM;
-	rc = sweep(e, false, engine_threads(e));
+	rc = sweep_all(e, false, engine_threads(e));
 	for (uint32_t i = 0; !rc && i < e->defs->n_locations; i++)
 		rc = blame_row_cut(&e->locations[i].blame, &e->blame_bound);
 	return rc;

@@ -111,6 +111,13 @@ struct sweep_plan {
 	uint32_t n_all; /* with those that other processes sweep */
 };
 
+/*
+ * plan.c: PLAN for those locations of SET that have records, here or, of a time that others sweep,
+ * there. 0 or -ENOMEM; sweep_plan_free also then.
+ */
+int sweep_plan_make(struct engine *e, bool solo, const bool *set, struct sweep_plan *plan);
+void sweep_plan_free(struct sweep_plan *plan);
+
 struct sweep {
 	const struct sweep_plan *plan;
 	struct engine *engine;

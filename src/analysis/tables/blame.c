@@ -36,6 +36,17 @@ int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns)
 	return 0;
 }
 
+int sums_fit(struct sums *s, uint32_t n)
+{
+	if (s->list || !n)
+		return 0;
+	s->list = reallocarray(NULL, n, sizeof(*s->list));
+	if (!s->list)
+		return -ENOMEM;
+	s->room = n;
+	return 0;
+}
+
 void sums_clear(struct sums *s)
 {
 	/*

@@ -99,6 +99,13 @@ struct contended *contended_new(uint64_t cells)
 	return c;
 }
 
+struct contended_cell *contended_place(struct contended *c, enum cell cell)
+{
+	const struct contended_cell *at = contended_at(c, cell);
+
+	return at ? &c->cell[at - c->cell] : NULL;
+}
+
 const struct contended_cell *contended_at(const struct contended *c, enum cell cell)
 {
 	uint64_t before = ((uint64_t)1 << cell) - 1;

@@ -93,6 +93,7 @@ struct contended {
 /* Nothing, of the set CELLS; for free(). NULL: no memory. */
 struct contended *contended_new(uint64_t cells);
 /* What C has of cell CELL; NULL: nothing. */
+struct contended_cell *contended_place(struct contended *c, enum cell cell);
 const struct contended_cell *contended_at(const struct contended *c, enum cell cell);
 
 /* Time of all operations of a class. */

@@ -35,10 +35,19 @@ struct engine {
 	struct regions regions;
 	struct location_result *locations; /* per definition */
 	/*
-	 * Per location, where several processes do it: who reads it, and who has what was read
-	 * there afterwards, with all that it may meet.
+	 * Where several processes do it, else NULL: per location who reads it, and the number of
+	 * its part: all that may meet. Per part, who keeps it.
 	 */
-	uint32_t *readers, *keepers;
+	uint32_t *readers, *part_of, *keepers;
+	uint32_t n_parts;
+	struct share_of_time {
+		uint32_t part, process;
+		uint64_t words;		 /* about, of what was put aside */
+		uint64_t from_ns, to_ns; /* operations that begin in between; */
+		uint64_t until_ns;	 /* the last of them ends then, or before */
+	} * shares;			 /* who sweeps what, by part and time */
+	uint32_t n_shares;
+	bool collected;		  /* what was put aside is where it is swept */
 	bool *elsewhere;	  /* per location: it is another process's, for now; NULL: none */
 	struct eta_counts opened; /* before anything was read */
 	struct eta_counts elsewhere_counts; /* of what others than rank 0 have read since */
@@ -75,6 +84,43 @@ unsigned engine_threads(const struct engine *e);
 static inline bool engine_is_elsewhere(const struct engine *e, uint32_t location)
 {
 	return e->elsewhere && e->elsewhere[location];
+}
+
+/* The first of the shares of PART, of which each has one at least. */
+static inline struct share_of_time *engine_shares_of(const struct engine *e, uint32_t part)
+{
+	uint32_t low = part, high = e->n_shares - 1;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (e->shares[middle].part < part)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &e->shares[low];
+}
+
+/* Do several processes sweep PART, each a time of it? */
+static inline bool engine_is_divided(const struct engine *e, uint32_t part)
+{
+	const struct share_of_time *share = engine_shares_of(e, part);
+
+	return share + 1 < e->shares + e->n_shares && share[1].part == part;
+}
+
+/* The share of PART that PROCESS has, or NULL. */
+static inline const struct share_of_time *engine_share_of(const struct engine *e, uint32_t part,
+							  uint32_t process)
+{
+	const struct share_of_time *end = e->shares + e->n_shares;
+
+	for (const struct share_of_time *s = engine_shares_of(e, part); s < end && s->part == part;
+	     s++)
+		if (s->process == process)
+			return s;
+	return NULL;
 }
 
 /* Reports EVENTS more to the options' progress function. -ECANCELED: it says stop. */

@@ -33,6 +33,7 @@ struct location_result {
 	struct thread_score *score; /* of the analysis, which has it; NULL: of a device */
 	bool is_scored;
 	uint64_t reaped_ns;		       /* waited for the end of others */
+	bool has_records;		       /* anything was put aside, here or elsewhere: */
 	struct spill_stream operations_stream; /* see records.h */
 	struct spill_stream bios_stream;
 	struct spill_stream solo_stream; /* a bit per operation: it overlapped no other thread's */
