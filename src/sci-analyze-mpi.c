@@ -119,12 +119,14 @@ static void put_figures(void)
 		"rank %u: %" PRIu64 " events, %.3f CPU s, %" PRIu64 " bytes sent, of them %" PRIu64
 		" of results, %" PRIu64 " bytes put aside, %ld KiB of memory, %" PRIu64
 		" bytes of company, %" PRIu64 " operations of it, %" PRIu64
-		" bytes of what was read for others, %" PRIu64 " operations of it\n",
+		" bytes of what was read for others, %" PRIu64 " operations of it, %" PRIu64
+		" operations swept\n",
 		all.rank, all.events,
 		(double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
 			(double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,
 		all.sent_bytes, all.gathered_bytes, all.spilled_bytes, used.ru_maxrss,
-		all.company_bytes, all.company_operations, all.handed_bytes, all.handed_operations);
+		all.company_bytes, all.company_operations, all.handed_bytes, all.handed_operations,
+		all.swept_operations);
 	close(fd);
 }
 

@@ -17,7 +17,7 @@ EVENTS = int(os.environ.get("SCI_BENCH_EVENTS", 40_000_000))
 BANDWIDTH = float(os.environ.get("SCI_BENCH_BANDWIDTH", 1e9))
 RUNS = int(os.environ.get("SCI_BENCH_RUNS", 3))
 ENV = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "SCI_MPI_FIGURES": "figures"}
-NAMES = "events", "cpu", "sent", "results", "aside", "memory", "company", "shared", "handed", "divided"
+NAMES = "events", "cpu", "sent", "results", "aside", "memory", "company", "shared", "handed", "divided", "swept"
 
 
 def skip(why):

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "eta-ext/base/array.h"
 #include "engine-exchange.h"
 #include "record-packet.h"
 
@@ -125,48 +126,133 @@ static int hand_over(struct transfer *t, uint32_t location, int rc)
 	return rc ? rc : ended;
 }
 
-/* To each process that has a share and has not read it. */
-static int hand_out(struct transfer *t, uint32_t location, int rc)
-{
-	struct engine *e = t->engine;
-	const struct exchange *x = e->options.exchange;
-	uint32_t part = e->part_of[location], reader = e->readers[location];
-	const struct share_of_time *end = e->shares + e->n_shares;
-	struct location_result *r = &e->locations[location];
+/* ---- all that this process sends or gets ---- */
 
-	for (t->share = engine_shares_of(e, part); t->share < end && t->share->part == part;
-	     t->share++)
-		if (t->share->process != reader &&
-		    (reader == x->rank || t->share->process == x->rank))
-			rc = hand_over(t, location, rc);
-	if (reader == x->rank && !engine_share_of(e, part, reader)) {
-		let_go(&r->operations_stream);
-		let_go(&r->bios_stream);
+/* Of a location, to the process that has SHARE. */
+struct delivery {
+	const struct share_of_time *share;
+	uint32_t location;
+	uint32_t partner, sender; /* the other process, and which of both sends */
+};
+
+struct deliveries {
+	struct delivery *list;
+	size_t n, room;
+};
+
+static int add_delivery(struct deliveries *to, const struct engine *e, uint32_t location,
+			const struct share_of_time *share)
+{
+	uint32_t rank = e->options.exchange->rank, reader = e->readers[location];
+
+	if (share->process == reader || (share->process != rank && reader != rank))
+		return 0;
+	if (!ARRAY_FITS(to->list, to->n + 1, to->room))
+		return -ENOMEM;
+	to->list[to->n++] = (struct delivery){ share, location,
+					       reader == rank ? share->process : reader, reader };
+	return 0;
+}
+
+static int find_deliveries(const struct engine *e, struct deliveries *to)
+{
+	const struct share_of_time *end = e->shares + e->n_shares;
+	int rc = 0;
+
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		uint32_t part = e->part_of[l];
+		const struct share_of_time *s = engine_shares_of(e, part);
+
+		for (; !rc && e->locations[l].has_records && s < end && s->part == part; s++)
+			rc = add_delivery(to, e, l, s);
 	}
 	return rc;
 }
 
+static int by_partner(const void *a, const void *b)
+{
+	const struct delivery *x = a, *y = b;
+
+	if (x->partner != y->partner)
+		return x->partner < y->partner ? -1 : 1;
+	if (x->sender != y->sender)
+		return x->sender < y->sender ? -1 : 1;
+	return (x->location > y->location) - (x->location < y->location);
+}
+
+/* As many processes as can be put in pairs with one left over: so many rounds there are. */
+static uint32_t n_rounds(const struct exchange *x)
+{
+	return x->n % 2 ? x->n : x->n - 1;
+}
+
+/* Who meets whom in a ROUND, as in a tournament: all others once. Itself: nobody. */
+static uint32_t partner_in(const struct exchange *x, uint32_t round)
+{
+	uint32_t odd = n_rounds(x), other;
+
+	if (x->rank == odd) {
+		/* the last of an even number meets who would be alone */
+		other = round % 2 ? (round + odd) / 2 : round / 2;
+		return other % odd;
+	}
+	other = (round + odd - x->rank) % odd;
+	return other == x->rank && odd < x->n ? odd : other;
+}
+
 /*
- * Locations go one after the other, in the order of their numbers, and each to one process after
- * the other: of what has not arrived, neither the sender nor the receiver of the first has anything
- * else to do before, so none waits for ever.
+ * In each round pairs of processes hand over to each other what they have, the lower one first:
+ * all pairs at the same time, and none waits for another pair of its round.
  */
+static int hand_out(struct engine *e, struct transfer *t, const struct deliveries *all, int rc)
+{
+	const struct exchange *x = e->options.exchange;
+
+	for (uint32_t round = 0; round < n_rounds(x); round++) {
+		uint32_t partner = partner_in(x, round);
+		size_t low = 0, high = all->n;
+
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+
+			if (all->list[middle].partner < partner)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		for (; low < all->n && all->list[low].partner == partner; low++) {
+			t->share = all->list[low].share;
+			rc = hand_over(t, all->list[low].location, rc);
+		}
+	}
+	return rc;
+}
+
 static int hand_out_all(struct engine *e)
 {
+	struct exchange *x = e->options.exchange;
 	struct transfer *t = calloc(1, sizeof(*t));
-	int rc = exchange_agree(e->options.exchange, t ? 0 : -ENOMEM);
+	struct deliveries all = { 0 };
+	int rc = exchange_agree(x, t ? find_deliveries(e, &all) : -ENOMEM);
 
-	if (rc || !t) {
-		free(t);
-		return rc ? rc : -ENOMEM;
+	if (!rc && t) {
+		if (all.n)
+			qsort(all.list, all.n, sizeof(*all.list), by_partner);
+		t->engine = e;
+		rc = exchange_agree(x, hand_out(e, t, &all, rc));
+		record_packet_free(&t->records);
 	}
-	t->engine = e;
-	for (uint32_t l = 0; l < e->defs->n_locations; l++)
-		if (e->locations[l].has_records)
-			rc = hand_out(t, l, rc);
-	record_packet_free(&t->records);
+	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
+		struct location_result *r = &e->locations[l];
+
+		if (e->readers[l] != x->rank || engine_share_of(e, e->part_of[l], x->rank))
+			continue;
+		let_go(&r->operations_stream);
+		let_go(&r->bios_stream);
+	}
+	free(all.list);
 	free(t);
-	return exchange_agree(e->options.exchange, rc);
+	return rc;
 }
 
 int engine_collect(struct engine *e, bool whole, int rc)

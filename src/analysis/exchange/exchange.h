@@ -21,7 +21,8 @@ struct exchange {
 	uint64_t company_bytes;	     /* of those sent: operations on what several machines use, */
 	uint64_t company_operations; /* and how many this process has read of those */
 	uint64_t handed_bytes;	     /* of those sent: operations that others need, */
-	uint64_t handed_operations;  /* how many */
+	uint64_t handed_operations;  /* how many, each as often as it was sent */
+	uint64_t swept_operations;   /* for which this process has found who was in their way */
 	char failure[512]; /* what failed here, or where another process said so; "" unknown */
 };
 

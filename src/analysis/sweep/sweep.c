@@ -186,7 +186,8 @@ static int window_close(struct sweep *s)
 	return rc;
 }
 
-static int window_sweep(const struct sweep_plan *plan, uint64_t from_ns, uint64_t to_ns)
+static int window_sweep(const struct sweep_plan *plan, uint64_t from_ns, uint64_t to_ns,
+			uint64_t *n_swept)
 {
 	struct sweep s = {
 		.plan = plan, .engine = plan->engine, .from_ns = from_ns, .to_ns = to_ns
@@ -211,6 +212,7 @@ static int window_sweep(const struct sweep_plan *plan, uint64_t from_ns, uint64_
 		if (!rc && ++n % ASK_EVERY == 0)
 			rc = engine_progress(s.engine, 0);
 	}
+	*n_swept = s.n_swept;
 	closed = window_close(&s);
 	return rc ? rc : closed;
 }
@@ -276,6 +278,7 @@ struct windows {
 	unsigned n;
 	atomic_uint next;
 	atomic_int rc;
+	_Atomic uint64_t n_swept;
 };
 
 static void *work(void *arg)
@@ -284,12 +287,14 @@ static void *work(void *arg)
 
 	while (atomic_load(&w->rc) == 0) {
 		unsigned i = atomic_fetch_add(&w->next, 1);
+		uint64_t n_swept = 0;
 		int none = 0, rc = 0;
 
 		if (i >= w->n)
 			break;
 		if (w->times[i] < w->times[i + 1])
-			rc = window_sweep(w->plan, w->times[i], w->times[i + 1]);
+			rc = window_sweep(w->plan, w->times[i], w->times[i + 1], &n_swept);
+		atomic_fetch_add(&w->n_swept, n_swept);
 		if (rc < 0)
 			atomic_compare_exchange_strong(&w->rc, &none, rc);
 	}
@@ -313,6 +318,8 @@ static int sweep(struct engine *e, bool solo, const bool *set, uint64_t from_ns,
 		parallel_run(n, work, &w);
 		rc = atomic_load(&w.rc);
 	}
+	if (e->options.exchange && !solo)
+		e->options.exchange->swept_operations += atomic_load(&w.n_swept);
 	free(times);
 	sweep_plan_free(&plan);
 	return rc;

@@ -123,6 +123,7 @@ struct sweep {
 	struct engine *engine;
 	uint64_t from_ns, to_ns; /* the window: operations that begin in it */
 	uint64_t n_owned;	 /* under way */
+	uint64_t n_swept;	 /* owned, and over */
 	int rc;			 /* first error of functions that cannot return one */
 	struct sweep_thread *threads;
 	struct presence *files;	  /* per number of resources.h */

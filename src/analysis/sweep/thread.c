@@ -239,6 +239,7 @@ static int operation_ends(struct sweep *s, struct sweep_thread *l)
 	if (s->plan->needs_dirty && l->op.dirties && may_overlap(s, l))
 		user_leave(s, page_cache_of(s, l), l, l->op.end_ns);
 	s->n_owned -= l->owned;
+	s->n_swept += l->owned;
 	if (l->owned)
 		rc = finish(s, l);
 	return rc < 0 ? rc : next_operation(s, l);
