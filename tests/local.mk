@@ -49,6 +49,7 @@ unit_tests = \
 	tests/unit/test-properties \
 	tests/unit/test-qemu-command \
 	tests/unit/test-qmp \
+	tests/unit/test-record-packet \
 	tests/unit/test-reference \
 	tests/unit/test-split \
 	tests/unit/test-spool \

@@ -9,10 +9,10 @@
 #include "src/analysis/tables/records.h"
 
 /*
- * What a process has above the mean goes to others if it is more than this part of the mean: an
- * operation that is sent costs nearly half of what it takes to sweep it.
+ * What a process has above the mean goes to others if it is more than this part of the mean: to
+ * send an operation costs about as much as to sweep it.
  */
-#define TOO_MUCH 4
+#define TOO_MUCH 2
 #define TOO_LITTLE 16 /* of the mean: not worth a share */
 #define MOST_SHARES 4 /* for each process, beside one for each part */
 

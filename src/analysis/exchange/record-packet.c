@@ -16,6 +16,12 @@ enum { ITEM_FILE, ITEM_DEV, ITEM_OPERATION, ITEM_BIO };
 enum { WORD_BEGIN, WORD_LENGTH, WORD_WHAT, WORD_FIELDS, N_HEAD_WORDS };
 #define DEV_MASK ((1u << DEV_BITS) - 1)
 
+void record_packet_time(struct record_packet *records, uint64_t from_ns, uint64_t until_ns)
+{
+	records->from_ns = from_ns;
+	records->until_ns = until_ns;
+}
+
 void record_packet_begin(struct record_packet *records, struct resources *resources,
 			 uint32_t location, bool bytes)
 {
@@ -24,15 +30,10 @@ void record_packet_begin(struct record_packet *records, struct resources *resour
 	records->turn++;
 	records->bytes = bytes;
 	records->since_ns = 0;
+	record_packet_time(records, 0, UINT64_MAX);
 	/* who uses a file has to be noted anew */
 	resource_cache_reset(&records->cache);
 	records->n_files = records->n_devs = 0;
-}
-
-void record_packet_time(struct record_packet *records, uint64_t from_ns, uint64_t until_ns)
-{
-	records->from_ns = from_ns;
-	records->until_ns = until_ns;
 }
 
 void record_packet_free(struct record_packet *records)

@@ -40,8 +40,8 @@ void record_packet_begin(struct record_packet *records, struct resources *resour
 			 uint32_t location, bool bytes);
 void record_packet_free(struct record_packet *records);
 /*
- * Puts only what ends at FROM or later and begins before UNTIL (UINT64_MAX: all that begin later,
- * too), until it is given others.
+ * Until the next begin, puts only what ends at FROM or later and begins before UNTIL (UINT64_MAX:
+ * and then, too).
  */
 void record_packet_time(struct record_packet *records, uint64_t from_ns, uint64_t until_ns);
 
