@@ -46,6 +46,7 @@ src_libanalysis_a_SOURCES = \
 	src/analysis/tables/earlier.c src/analysis/tables/earlier.h \
 	src/analysis/exchange/class-packet.c src/analysis/exchange/class-packet.h \
 	src/analysis/exchange/collect.c src/analysis/exchange/deal.c src/analysis/exchange/divide.c \
+	src/analysis/exchange/loads.h \
 	src/analysis/exchange/engine-exchange.h \
 	src/analysis/exchange/exchange.c src/analysis/exchange/exchange.h \
 	src/analysis/exchange/found-exchange.c \

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "engine-exchange.h"
+#include "loads.h"
 #include "src/common/machines.h"
 
 /* A machine, or several whose operations meet. */
@@ -30,16 +31,6 @@ static bool machines_meet(const struct eta_defs *defs)
 		if (!*defs->files[f].host)
 			return true;
 	return false;
-}
-
-static unsigned least_of(const uint64_t *loads, unsigned n)
-{
-	unsigned least = 0;
-
-	for (unsigned p = 1; p < n; p++)
-		if (loads[p] < loads[least])
-			least = p;
-	return least;
 }
 
 /* KEEPERS, of PARTS by number: the process that keeps it. LOADS: their events. */

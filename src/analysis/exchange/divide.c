@@ -6,6 +6,7 @@
 
 #include "engine-exchange.h"
 #include "eta-ext/base/array.h"
+#include "loads.h"
 #include "src/analysis/tables/records.h"
 
 /*
@@ -17,26 +18,6 @@
 #define MOST_SHARES 4 /* for each process, beside one for each part */
 
 /* ---- how much of which part ---- */
-
-static unsigned most_of(const uint64_t *loads, unsigned n)
-{
-	unsigned most = 0;
-
-	for (unsigned p = 1; p < n; p++)
-		if (loads[p] > loads[most])
-			most = p;
-	return most;
-}
-
-static unsigned least_of(const uint64_t *loads, unsigned n)
-{
-	unsigned least = 0;
-
-	for (unsigned p = 1; p < n; p++)
-		if (loads[p] < loads[least])
-			least = p;
-	return least;
-}
 
 static struct share_of_time *largest_of(const struct engine *e, unsigned process)
 {
