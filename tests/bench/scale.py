@@ -79,25 +79,27 @@ def of_machines(machines, threads, parts):
     print(f"{machines}, 1024 threads, {sum(parts) / 1e6:.0f} M events; medians of {RUNS}")
     print(f"{'':24}{'CPU s':>7}{'of one':>8}{'most events':>13}{'sent: classes':>15}{'results':>11}{'handed over':>13}{'each':>8}{'put aside':>11}"
           f"{'memory':>10}{'measured':>10}{'model':>8}")
-    alone = None
-    for n in (0, 1, 2, 4, 8):
-        rounds = []
-        for _ in range(RUNS):
+    rounds = {n: [] for n in (0, 1, 2, 4, 8)}
+    for _ in range(RUNS):
+        for n, of in rounds.items():
             if n:
-                rounds.append(by_mpi(n, "uneven"))
+                of.append(by_mpi(n, "uneven"))
             else:
                 took, cpu = timed("sci-analyze", "--threads=1", "uneven")
-                rounds.append((took, [{"cpu": cpu}]))
-        took, cpu = median([r[0] for r in rounds]), median([sum(rank["cpu"] for rank in r[1]) for r in rounds])
+                of.append((took, [{"cpu": cpu}]))
+    for n, of in rounds.items():
+        # in each round against the one process of that round: the machine may be faster in another
+        cpus = [sum(rank["cpu"] for rank in ranks) for _, ranks in of]
+        took, cpu = median([took for took, _ in of]), median(cpus)
+        ratio = median([cpu / alone[0]["cpu"] for cpu, (_, alone) in zip(cpus, rounds[0])])
         if not n:
-            alone = cpu
-            print(f"{'sci-analyze --threads=1':24}{cpu:7.2f}{1:8.2f}{'':81}{took:8.2f} s")
+            print(f"{'sci-analyze --threads=1':24}{cpu:7.2f}{ratio:8.2f}{'':81}{took:8.2f} s")
             continue
-        ranks = rounds[-1][1]
+        ranks = of[-1][1]
         results, sent, handed, divided = (sum(rank[name] for rank in ranks) for name in ("results", "sent", "handed", "divided"))
         model = max(rank["cpu"] for rank in ranks) + sent / BANDWIDTH
         measured = f"{took:.2f} s" if n <= os.cpu_count() else "-"
-        print(f"{f'{n} processes':24}{cpu:7.2f}{cpu / alone:8.2f}{worst(ranks, 'events'):13.2f}{(sent - results - handed) / 1024:11.0f} KiB"
+        print(f"{f'{n} processes':24}{cpu:7.2f}{ratio:8.2f}{worst(ranks, 'events'):13.2f}{(sent - results - handed) / 1024:11.0f} KiB"
               f"{results / 1024:7.0f} KiB{handed / 1e6:10.1f} MB{handed / divided if divided else 0:6.1f} B{sum(rank['aside'] for rank in ranks) / 1e6:8.0f} MB"
               f"{max(rank['memory'] for rank in ranks) / 1024:6.0f} MiB{measured:>10}{model:6.2f} s", flush=True)
         if n == 8:
