@@ -12,7 +12,7 @@ need_guests()
 make_initrd("vm-score-init")
 os.chdir(scratch)
 group = limited_images(250)
-guests = [Guest("a", "reads=400 threads=1", group), Guest("b", "reads=160 threads=4", group)]
+guests = [Guest("a", "reads=1200 threads=1", group), Guest("b", "reads=400 threads=4", group)]
 
 
 def show(*command):
