@@ -103,6 +103,9 @@ bool job_find(struct job *job)
 	struct utsname host;
 
 	*job = (struct job){ 0 };
+	if (!launcher.rank && launcher.odd)
+		eta_warn("%s=%s is no number: not taken for a rank of a job, and recorded alone",
+			 launcher.odd_variable, launcher.odd);
 	/* of SLURM's only what srun starts has the number of tasks */
 	if (!launcher.rank || !launcher.ranks)
 		return false;

@@ -24,6 +24,8 @@ struct launcher {
 	const char *rank_variable;
 	/* another variable, and its value, that says otherwise; NULL: none does */
 	const char *other_variable, *other;
+	/* the first variable of a rank, and its value, that is no number; NULL: none */
+	const char *odd_variable, *odd;
 };
 
 static inline bool launcher_is_number(const char *text)
@@ -61,6 +63,10 @@ static inline struct launcher launcher_find(const char *(*get)(const char *name)
 		const char *rank = get(launchers[i].rank);
 		const char *ranks = get(launchers[i].ranks);
 
+		if (rank && *rank && !launcher_is_number(rank) && !found.odd) {
+			found.odd_variable = launchers[i].rank;
+			found.odd = rank;
+		}
 		if (!launcher_is_number(rank) || (found.rank && i == N - 1))
 			continue;
 		if (found.rank) {

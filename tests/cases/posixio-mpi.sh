@@ -60,6 +60,9 @@ status 0 env PMI_RANK=3 PMI_SIZE=4 PMIX_RANK=2 PMIX_NAMESPACE=one/two sci-record
 one_line err
 has err 'PMIX_RANK=2 and PMI_RANK=3 contradict each other: the rank is taken to be 2'
 [ -e one_two.2%/unified.otf2 ] || fail "%j.%r%% is not one_two.2%: $(ls)"
+status 0 env OMPI_COMM_WORLD_RANK=first OMPI_COMM_WORLD_SIZE=4 sci-record -q --no-kernel -o no-rank -- true
+one_line err
+has err 'OMPI_COMM_WORLD_RANK=first is no number: not taken for a rank'
 [ -e "$SCI_BUILD/plugins/libeztrace-posixio.so" ] || exit 0
 need eztrace
 EZTRACE_LIBRARY_PATH=$SCI_BUILD/plugins
