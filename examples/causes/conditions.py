@@ -234,19 +234,21 @@ def swapping(place, megabytes):
             yield Condition(data, inner.wrap)
 
 
-TOUCH = 'dd if=/dev/zero of=/dev/null bs="$0" count=1 2>/dev/null; exec "$@"'
+TOUCH = 'dd if=/dev/zero of="$0" bs=64k count="$1" 2>/dev/null; rm -f "$0"; shift; exec "$@"'
 
 
 def touched(condition, megabytes):
     """
-    CONDITION, with MEGABYTES of memory used and given back just before the program begins: a virtual machine may get
-    from its host what was not used lately, or never, only at the first touch, at thirty times the cost. A run that
-    takes more memory than the other one would pay for that, too.
+    CONDITION, with MEGABYTES of the page cache used and given back just before the program begins: a virtual machine
+    may get from its host what was not used lately, or never, only at the first touch, at thirty times the cost. A run
+    that takes more memory than the other one would pay for that, too. By a file, as the program does: what a process
+    had as its own memory is not where the page cache takes its pages from next.
     """
     @contextlib.contextmanager
     def made(place, strength):
         with condition(place, strength) as inner:
-            yield Condition(inner.data, ["sh", "-c", TOUCH, f"{megabytes}M", *inner.wrap], inner.beside, inner.traced)
+            words = ["sh", "-c", TOUCH, os.path.join(place.folder, "touched"), str(megabytes * 16), *inner.wrap]
+            yield Condition(inner.data, words, inner.beside, inner.traced)
     return made
 
 
