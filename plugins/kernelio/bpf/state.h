@@ -25,6 +25,7 @@
 #define MODE_TYPE 0170000
 #define MODE_REGULAR 0100000
 #define LOCK_OWNER_FLAGS 7UL /* low bits of a lock's owner, not part of the pointer */
+#define LOCK_OWNER_READS 1UL /* of a semaphore: readers have it */
 #define ASYNC_TRACKS 1024
 #define MAX_FUNCTION_SPANS 32 /* a power of two above every kind of span */
 
@@ -80,6 +81,7 @@ struct lock_wait {
 	uint8_t kind;
 	uint8_t flags;
 	uint8_t sleeps; /* a lock to sleep on, not to spin on */
+	uint8_t guess;	/* `who` is one of several readers, or unknown: see lock_released() */
 	uint32_t place; /* lock its address does not name: 1 + stack id in `sleeps`; 0: unknown */
 };
 

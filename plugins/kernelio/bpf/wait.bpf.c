@@ -110,26 +110,27 @@ static __always_inline uint32_t lock_heir(void *lock, bool mutex)
 	return task && task != bpf_get_current_task_btf() ? BPF_CORE_READ(task, pid) : 0;
 }
 
-/* tid of the holder of LOCK; if readers hold it, of the last that noted itself. */
-static __always_inline uint32_t lock_holder(void *lock, unsigned int flags)
+/*
+ * Fills who holds the lock of WAIT. If readers hold it that is the last that noted itself: others
+ * may have it, too, and since 6.16 a reader that is done clears its note.
+ */
+static __always_inline void lock_holder(struct lock_wait *wait, void *lock, unsigned int flags)
 {
 	bool semaphore = flags & (LOCK_READ | LOCK_WRITE) && !(flags & (LOCK_SPINS | LOCK_PERCPU));
 	unsigned long owner = 0;
 	struct task_struct *task;
 
-	if (!HAVE_LOCK_OWNER)
-		return 0;
-	if (flags & LOCK_MUTEX) {
-		struct mutex *mutex = lock;
-
-		owner = BPF_CORE_READ(mutex, owner.counter);
-	} else if (semaphore) {
+	if (HAVE_LOCK_OWNER && flags & LOCK_MUTEX)
+		owner = BPF_CORE_READ((struct mutex *)lock, owner.counter);
+	else if (HAVE_LOCK_OWNER && semaphore)
 		owner = BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter);
-	}
 	task = (void *)(owner & ~LOCK_OWNER_FLAGS);
-	if (task)
-		return BPF_CORE_READ(task, pid);
-	return flags & LOCK_MUTEX || semaphore ? lock_heir(lock, flags & LOCK_MUTEX) : 0;
+	if (task == bpf_get_current_task_btf())
+		task = NULL; /* it was a reader itself */
+	wait->guess = !task || (semaphore && owner & LOCK_OWNER_READS);
+	wait->who = task ? BPF_CORE_READ(task, pid) : 0;
+	if (!task && HAVE_LOCK_OWNER && (flags & LOCK_MUTEX || semaphore))
+		wait->who = lock_heir(lock, flags & LOCK_MUTEX);
 }
 
 /* The current task, a worker of io_uring, waits for a lock before anything else. */
@@ -175,7 +176,7 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	wait->lock = (uint64_t)lock;
 	wait->begin_ns = bpf_ktime_get_ns();
 	wait->kind = is_spin_lock(flags) ? ETA_SPAN_SPIN_LOCK : lock_kind(st, (uint64_t)lock);
-	wait->who = lock_holder(lock, flags);
+	lock_holder(wait, lock, flags);
 	if (wait->kind == ETA_SPAN_INODE_LOCK && st->now.inode_locked_ns) {
 		wait->begin_ns = st->now.inode_locked_ns;
 		st->now.inode_locked_ns = 0;

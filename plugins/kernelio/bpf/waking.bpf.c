@@ -1,6 +1,7 @@
 /*
- * Threads that sleep between operations until another one wakes them, which was in an operation
- * meanwhile: who wants a lock whose holder syncs a file waits for that, too.
+ * Who wakes whom. Threads that sleep between operations until another one wakes them, which was in
+ * an operation meanwhile: who wants a lock whose holder syncs a file waits for that, too. Threads
+ * that wait for a lock of the kernel: who wakes them had it.
  */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "running.h"
@@ -48,6 +49,25 @@ static __always_inline void waking_note(uint32_t call, uint32_t tid, uint64_t ns
 }
 
 /*
+ * WAKER wakes TASK, which waits for a lock: it has had the lock until now. That is taken where its
+ * holder was not known when the wait began, or was one of several readers: of those the last to
+ * release it made the wait as long as it is.
+ */
+static __always_inline void lock_released(struct task_struct *task, struct task_struct *waker)
+{
+	struct task_state *st = task_state_of(task);
+	struct lock_wait *wait;
+	uint32_t n;
+
+	if (!st || !st->active || !waker->pid || waker == task)
+		return;
+	n = st->now.n_locks;
+	wait = &st->locks[(n - 1) & (MAX_LOCKS - 1)];
+	if (n > 0 && n <= MAX_LOCKS && wait->sleeps && wait->guess)
+		wait->who = waker->pid;
+}
+
+/*
  * Unlike sched_wakeup this is reported on the CPU of who wakes. An interrupt may wake, too: not
  * inside of these calls but in moments between, or the registers are those that it interrupted.
  */
@@ -59,6 +79,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	uint64_t from_ns;
 
 	late_wakes(task);
+	lock_released(task, waker);
 	if (!someone_runs() || paused ||
 	    !is_among(wake_calls, SYSCALL_NR((struct pt_regs *)bpf_task_pt_regs(waker))))
 		return 0;
