@@ -417,6 +417,30 @@ static void foreign_request(void **state)
 	finish(t, r);
 }
 
+/* Of a call that waits twice, beside a foreign request and then beside nobody, the first is lost. */
+static void foreign_part(void **state)
+{
+	struct eta_trace *t = memory_trace_new("foreign part");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+
+	(void)state;
+	for (uint64_t at = 0; at < 10000; at += 1000) {
+		uint64_t ns = at < 9000 ? 50 : 500, first = at + (at < 9000 ? 20 : 200);
+
+		memory_enter(t, a, at, "vfs:sys_read");
+		request(t, a, at + 5, at + ns - 5, at + 1);
+		wait_for(t, a, at + 5, first, "block:device", at < 9000 ? 0 : 4711);
+		wait_for(t, a, first, at + ns - 5, "block:device", 0);
+		memory_leave(t, a, at + ns, "vfs:sys_read");
+	}
+	r = analyse(t, &score_by_default);
+	assert_int_equal(thread(r, a)->slowdown.interference_ns, 195);
+	assert_int_equal(blamed(r, a, 4711)->ns, 195);
+	assert_int_equal(thread(r, a)->n_blame, 1);
+	finish(t, r);
+}
+
 /* Whose requests are in the trace: all of them share it, not the one that was drawn. */
 static void drawn_request(void **state)
 {
@@ -533,7 +557,7 @@ int main(void)
 		cmocka_unit_test(chain),	  cmocka_unit_test(cycle),
 		cmocka_unit_test(requests_ahead), cmocka_unit_test(foreign_request),
 		cmocka_unit_test(drawn_request),  cmocka_unit_test(kernel_worker),
-		cmocka_unit_test(pieces),
+		cmocka_unit_test(pieces),	  cmocka_unit_test(foreign_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,12 +319,19 @@ static bool blame_before(struct sweep *s, struct sweep_thread *l, enum cell c, i
 	return !l->weights.crowded && blame_kind(s, l, c, amount, false);
 }
 
+/* The time of the operation in the cell that what culprits share was lost in. */
+static uint64_t blamed_time(const struct sweep_thread *l, const struct loss *loss, enum cell c)
+{
+	bool whole = loss->blamed_ns == loss->ns || !(loss->parted >> c & 1);
+
+	return whole ? time_in(&l->op, c) : loss->parted_ns[c];
+}
+
 /*
  * Divides AMOUNT, lost in the cell: to those the kernel named, the rest to those of OVERLAP's kind.
- * COMPLETED: set of cells that others delayed also while they were not there.
  */
-static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int64_t amount,
-		       uint64_t completed, int64_t overlap[N_WEIGHTS + 1])
+static void blame_cell(struct sweep *s, struct sweep_thread *l, const struct loss *loss,
+		       enum cell c, int64_t amount, int64_t overlap[N_WEIGHTS + 1])
 {
 	int64_t outside = c == CELL_NET_SERVER ? outside_of(l, amount) : 0;
 	enum cell work = c == CELL_PAGECACHE_NONE ? work_of(&l->op) : N_CELLS;
@@ -336,15 +343,14 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, enum cell c, int
 		s->rc = -ENOMEM;
 	amount -= outside;
 	c = work < N_CELLS ? work : c; /* the work has the culprits of the wait */
-	weights[1] = time_in(&l->op, c);
 	for (uint32_t i = 0; i < l->weights.named.n; i++)
 		if (l->weights.named.list[i].key >> CULPRIT_BITS == c)
 			weights[0] += l->weights.named.list[i].ns;
-	weights[1] -= weights[0];
+	weights[1] = left_of(blamed_time(l, loss, c), weights[0]);
 	share_exactly(amount, weights, parts, 2);
 	if (parts[0])
 		blame_kind(s, l, c, parts[0], true);
-	if (parts[1] && (!(completed >> c & 1) || !blame_before(s, l, c, parts[1])))
+	if (parts[1] && (!(loss->completed >> c & 1) || !blame_before(s, l, c, parts[1])))
 		overlap[overlap_kind(l, c)] += parts[1];
 }
 
@@ -368,7 +374,7 @@ static void blame_level(struct sweep *s, struct sweep_thread *l, const struct lo
 	share_exactly(amount, weights, parts, n);
 	for (size_t i = 0; i < n; i++)
 		if (parts[i])
-			blame_cell(s, l, list[i], parts[i], loss->completed, overlap);
+			blame_cell(s, l, loss, list[i], parts[i], overlap);
 }
 
 static void by_level(const struct loss *loss, int64_t level_ns[ETA_N_LEVELS])
@@ -528,7 +534,8 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 	int64_t taken_ns;
 	int rc = 0;
 
-	loss.cells = loss.contended = loss.completed = 0;
+	loss.cells = loss.contended = loss.completed = loss.parted = 0;
+	loss.parted_ns = interference_ns;
 	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.interference_ns;
 	if (r->known)
 		loss_of(&l->op, r, &loss);
@@ -539,6 +546,7 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 			contended |= contend_servers(l, interference_ns);
 			loss.completed = complete_contended(l, contended, interference_ns);
 		}
+		loss.parted = contended;
 		loss.contended |= contended;
 		/* no level has lost unless a cell has */
 		blames = l->lost_cells && overlapped_anybody(l, contended);

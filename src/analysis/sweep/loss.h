@@ -14,6 +14,8 @@ struct loss {
 	int64_t ns[N_CELLS];
 	int64_t interference_ns[N_CELLS]; /* of it, what others caused */
 	const int64_t *blamed_ns;	  /* one of the two: what the culprits share */
+	uint64_t parted;	   /* of `contended`, those of which only some time is contended */
+	const uint64_t *parted_ns; /* how much of each */
 };
 
 /* spread.c: adds LOSS, of L's operation, to the bins of its location. 0 or -ENOMEM. */
