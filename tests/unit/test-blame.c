@@ -417,7 +417,8 @@ static void foreign_request(void **state)
 	finish(t, r);
 }
 
-/* Of a call that waits twice, beside a foreign request and then beside nobody, the first is lost. */
+/* Of a call that waits twice, beside a foreign request and then beside nobody, the first is lost.
+ */
 static void foreign_part(void **state)
 {
 	struct eta_trace *t = memory_trace_new("foreign part");
