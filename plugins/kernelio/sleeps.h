@@ -41,6 +41,9 @@
 	X(handle_reserve_ticket, "fs:allocation")                                                  \
 	X(btrfs_start_ordered_extent_nowriteback, "pagecache:page writeback wait")                 \
 	X(btrfs_start_ordered_extent, "pagecache:page writeback wait")                             \
+	X(btrfs_start_delalloc_roots, "pagecache:page writeback wait")                             \
+	X(btrfs_wait_ordered_roots, "pagecache:page writeback wait")                               \
+	X(btrfs_wait_ordered_extents, "pagecache:page writeback wait")                             \
 	X(btrfs_wait_ordered_range, "pagecache:page writeback wait")                               \
 	/* other programs that the kernel asks */                                                  \
 	X(fanotify_get_response, "vfs:fanotify listener")                                          \
@@ -222,6 +225,17 @@
 	X(btrfs_log_inode, "fs:metadata lock")                                                     \
 	X(btrfs_log_inode_parent, "fs:metadata lock")                                              \
 	X(btrfs_delayed_update_inode, "fs:metadata lock")                                          \
+	X(btrfs_insert_delayed_dir_index, "fs:metadata lock")                                      \
+	X(btrfs_delete_delayed_dir_index, "fs:metadata lock")                                      \
+	X(btrfs_delayed_delete_inode_ref, "fs:metadata lock")                                      \
+	X(btrfs_commit_inode_delayed_inode, "fs:metadata lock")                                    \
+	X(btrfs_commit_inode_delayed_items, "fs:metadata lock")                                    \
+	X(btrfs_inode_delayed_dir_index_count, "fs:metadata lock")                                 \
+	X(btrfs_readdir_get_delayed_items, "fs:metadata lock")                                     \
+	X(btrfs_log_get_delayed_items, "fs:metadata lock")                                         \
+	X(btrfs_fill_inode, "fs:metadata lock")                                                    \
+	X(__btrfs_release_delayed_node, "fs:metadata lock")                                        \
+	X(__btrfs_kill_delayed_node, "fs:metadata lock")                                           \
 	X(btrfs_delayed_ref_lock, "fs:metadata lock")                                              \
 	X(btrfs_create_pending_block_groups, "fs:metadata lock")                                   \
 	X(btrfs_chunk_alloc, "fs:metadata lock")                                                   \
@@ -234,6 +248,8 @@
 	X(jbd2_journal_lock_updates, "fs:journal commit")                                          \
 	X(btrfs_sync_log, "fs:journal commit")                                                     \
 	X(btrfs_pin_log_trans, "fs:journal commit")                                                \
+	X(btrfs_record_root_in_trans, "fs:journal commit")                                         \
+	X(record_root_in_trans, "fs:journal commit")                                               \
 	X(start_transaction, "fs:journal commit")                                                  \
 	X(join_transaction, "fs:journal commit")                                                   \
 	X(xlog_cil_force_seq, "fs:journal commit")                                                 \

@@ -54,3 +54,49 @@ assert not waits(ops_on(spool, "descriptor"), "INODE_LOCK"), "the position's loc
 pids = {op.tid for op in ops_on(spool, "descriptor")}
 assert all(span.who in pids and span.who != op.tid for op, span in found if span.who), found
 assert any(span.who for _op, span in found)
+
+# the inode's lock, which reads with O_DIRECT share: of several readers it is the last that wakes the writer
+PROGRAM = r"""
+import mmap, os, sys
+begun, begin = os.pipe()
+if not os.fork():
+    fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+    whole = mmap.mmap(-1, 32 << 20)
+    for i in range(20):
+        os.write(begin, b"x")
+        os.preadv(fd, [whole], 0)
+    os._exit(0)
+parent, ended = os.getpid(), os.pipe()
+if not os.fork():
+    os.close(ended[1])
+    fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+    moment = mmap.mmap(-1, 4096)
+    os.set_blocking(ended[0], False)
+    while True:
+        os.preadv(fd, [moment], 0)
+        try:
+            os._exit(len(os.read(ended[0], 1)))
+        except BlockingIOError:
+            pass
+fd = os.open(sys.argv[1], os.O_RDWR)
+for i in range(20):
+    os.read(begun, 1)
+    os.pwrite(fd, b"y", 0)
+os.close(ended[1])
+for i in range(2):
+    os.wait()
+"""
+with open(path("shared"), "wb") as f:
+    f.write(bytes(32 << 20))
+    os.fsync(f.fileno())
+spool = trace("readers", "/usr/bin/python3", "-c", PROGRAM, path("shared"))
+nothing_lost(spool)
+readers = {op.tid: op.size for op in ops_on(spool, "shared", "preadv", "preadv2")}
+assert len(readers) == 2, readers
+found = [(span.end - span.begin, span.who) for _op, span in
+         waits(ops_on(spool, "shared", "pwrite64"), "INODE_LOCK")]
+waited = sum(ns for ns, _who in found)
+print(f"{len(found)} waits for readers, {waited / 1e6:.1f} ms:", found)
+assert found, "20 writes beside reads with O_DIRECT and none waits"
+assert all(who in readers for _ns, who in found), (readers, found)
+assert sum(ns for ns, who in found if readers[who] == 32 << 20) > waited / 2, (readers, found)
