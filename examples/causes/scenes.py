@@ -176,6 +176,13 @@ data, block = os.open(sys.argv[1] + "/data", os.O_WRONLY), b"x" * (1 << 20)
 for i in range(96 * 12):
     os.pwrite(data, block, i % 96 << 20)
 """
+# behind what others read of the file meanwhile
+RECORDS = """
+import os, sys
+data = os.open(sys.argv[1] + "/data.0", os.O_WRONLY)
+for i in range(20000):
+    os.pwrite(data, b"x" * 4096, 24 << 20)
+"""
 # each record is on the disk before the call returns
 SYNCHRONOUS = """
 import os, sys
@@ -488,6 +495,12 @@ SCENES = [
     Cause("punch-beside", {("fs", "inode lock")},
           others(plain, shell("xfs_io -c 'falloc 1g 512m' -c 'fpunch 1g 512m' {data}/data")), "shared-file",
           ["-n", "20000", "-s", "16384"], threads=1, culprit="xfs_io", before=FAIR, baseline=True),
+    # readers with O_DIRECT share the lock: one has it for long, the other for moments
+    *(Cause("shared-readers" + name, {("fs", "inode lock")},
+            others(condition, shell("dd if={data}/data.0 of=/dev/null bs=16M count=1 iflag=direct 2>/dev/null"),
+                   ["{program:direct}", "-t", "1", "-s", "4096", "-n", FOREVER, "{data}/data"], prepare=[filled("data.0", 32)]),
+            threads=1, culprit="dd", prepare=[filled("data.0", 32)], victim="python3", command=python(RECORDS, "{data}"))
+      for name, condition in (("", journalled), ("-xfs", conditions.xfs))),
     # ---- names ----
     # each change of the directory is in the journal before its lock is free
     Cause("names", DIRECTORY_LOCK, journalled, "names", ["-n", "50"], threads=4, prepare=SYNCED_DIRECTORY),
