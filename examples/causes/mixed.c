@@ -3,7 +3,7 @@
 #include "cause.h"
 
 #define FILE_BYTES (16 << 20)
-#define READS 16 /* to a sync, which takes longer */
+#define READS 32 /* to a sync, which takes longer */
 
 static void worker(struct cause_thread *t)
 {
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 		.what = "Each thread reads its own file PATH.INDEX with O_DIRECT, and writes and "
 			"syncs another.",
 		.threads = 8,
-		.operations = 320,
+		.operations = 640,
 		.bytes = 65536,
 		.prepared_bytes = FILE_BYTES,
 		.thread = worker,

@@ -435,9 +435,9 @@ SCENES = [
           culprit=NEIGHBOUR, baseline=True),
     Cause("below-syncs", COMMIT_OR_DISK, reading(16, where="{below}"), "fsync-storm", ["-n", "100"], threads=1,
           culprit=NEIGHBOUR, baseline=True),
-    # its fsync waits in a worker of io_uring
+    # its fsync waits in a worker of io_uring, which waits for workers of the file system: not ahead of these
     *(Cause("uring-sync" + name, COMMIT_OR_DISK, storm(condition, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
-            victim="fio",
+            victim="fio", before=FAIR,
             command=fio("--ioengine=io_uring", "--rw=write", "--bs=4k", "--size=2m", "--fsync=1", "--iodepth=1"))
       for name, condition in (("", journalled), ("-xfs", conditions.xfs), ("-btrfs", conditions.btrfs))),
     # ---- other ways to read, and to be on the disk ----

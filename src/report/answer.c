@@ -175,16 +175,31 @@ static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
 /* What is less of a process is not worth a line. */
 #define GAIN_PERCENT 2
 
+/* As the first line has it, where that is of one of its threads; else its program and number. */
+static void name_process(const struct analysis *a, uint32_t process, char *text, size_t room)
+{
+	const struct eta_location *l = &a->defs->locations[a->threads[a->headline].location];
+	const struct eta_process *p = &a->defs->processes[process];
+	const char *end = strstr(l->name, " tid ");
+
+	if (l->process == process && end)
+		snprintf(text, room, "%.*s", (int)(end - l->name), l->name);
+	else if (l->process == process)
+		snprintf(text, room, "%s", p->name);
+	else
+		snprintf(text, room, "%s (pid %" PRIu32 ")", p->name, p->pid);
+}
+
 static int put_gain(FILE *out, const struct analysis *a, unsigned width)
 {
 	const struct process_score *p = a->n_processes ? &a->processes[0] : NULL;
-	char line[512];
+	char line[512], name[128];
 
 	if (a->verdict.share <= 0 || !p ||
 	    !share_reaches((double)p->saved_ns, (double)p->wall_ns, GAIN_PERCENT))
 		return 0;
-	snprintf(line, sizeof(line), "gain: without that %.128s would have taken %s, %s less",
-		 a->defs->processes[p->process].name,
+	name_process(a, p->process, name, sizeof(name));
+	snprintf(line, sizeof(line), "gain: without that %s would have taken %s, %s less", name,
 		 report_duration((int64_t)p->wall_ns - p->saved_ns).text,
 		 report_duration(p->saved_ns).text);
 	report_wrapped(out, line, false, width);

@@ -288,16 +288,16 @@ int vms_select(struct vms *vms, const char *words)
 
 	if (rc)
 		eta_error("not enough memory for %zu virtual machines", vms->n);
+	if (rc == 0 && !vms->n) {
+		eta_error("--vm: no virtual machine runs here (a process of qemu-system-*)");
+		rc = -ENOENT;
+	}
 	while (rc == 0 && (word = strsep(&rest, ","))) {
-		if (strcmp(word, "all") == 0 && vms->n)
+		if (strcmp(word, "all") == 0)
 			memset(taken, true, vms->n);
-		else if (strcmp(word, "all") == 0)
-			rc = -ENOENT;
 		else
 			rc = take_word(vms, word, taken);
 	}
-	if (rc == -ENOENT && !vms->n)
-		eta_error("--vm: no virtual machine runs here (a process of qemu-system-*)");
 	for (size_t i = 0; rc == 0 && i < vms->n; i++) {
 		if (taken[i])
 			vms->v[n++] = vms->v[i];

@@ -8,6 +8,8 @@
 
 #include "plugins/kernelio/syscall-list.h"
 
+#define TASK_UNINTERRUPTIBLE 2
+
 /*
  * System calls in which threads wait for each other, and by which they wake each other; set before
  * loading. Messages (pipes, sockets) are none: who waits for one may have nothing to do.
@@ -49,17 +51,29 @@ static __always_inline void waking_note(uint32_t call, uint32_t tid, uint64_t ns
 }
 
 /*
+ * May TASK sleep for a lock? Most tasks that are woken slept for an event, which a signal ends, and
+ * need not be looked up.
+ */
+static __always_inline bool sleeps_for_lock(struct task_struct *task)
+{
+	return !bpf_core_field_exists(task->__state) || task->__state & TASK_UNINTERRUPTIBLE;
+}
+
+/*
  * WAKER wakes TASK, which waits for a lock: it has had the lock until now. That is taken where its
  * holder was not known when the wait began, or was one of several readers: of those the last to
  * release it made the wait as long as it is.
  */
 static __always_inline void lock_released(struct task_struct *task, struct task_struct *waker)
 {
-	struct task_state *st = task_state_of(task);
 	struct lock_wait *wait;
+	struct task_state *st;
 	uint32_t n;
 
-	if (!st || !st->active || !waker->pid || waker == task)
+	if (!sleeps_for_lock(task) || !waker->pid || waker == task)
+		return;
+	st = task_state_of(task);
+	if (!st || !st->active)
 		return;
 	n = st->now.n_locks;
 	wait = &st->locks[(n - 1) & (MAX_LOCKS - 1)];

@@ -15,7 +15,7 @@
 /* State of the walk over the victims' rows. */
 struct passing {
 	const struct engine *e;
-	uint32_t victim;
+	uint32_t victim; /* the location of its thread */
 	struct blame_row into;
 	int rc;
 };
@@ -161,7 +161,7 @@ int engine_worked_for(struct engine *e)
 	}
 	free(spaces);
 	for (uint32_t i = 0; any && i < e->defs->n_locations && !rc; i++) {
-		p.victim = i;
+		p.victim = e->thread_of[i]; /* asynchronous operations are its own, too */
 		rc = pass_row_on(&p, &e->locations[i].blame);
 	}
 	return rc;
