@@ -435,9 +435,9 @@ SCENES = [
           culprit=NEIGHBOUR, baseline=True),
     Cause("below-syncs", COMMIT_OR_DISK, reading(16, where="{below}"), "fsync-storm", ["-n", "100"], threads=1,
           culprit=NEIGHBOUR, baseline=True),
-    # its fsync waits in a worker of io_uring, which waits for workers of the file system: not ahead of these
+    # its fsync waits in a worker of io_uring
     *(Cause("uring-sync" + name, COMMIT_OR_DISK, storm(condition, 4), threads=1, culprit=NEIGHBOUR, baseline=True,
-            victim="fio", before=FAIR,
+            victim="fio",
             command=fio("--ioengine=io_uring", "--rw=write", "--bs=4k", "--size=2m", "--fsync=1", "--iodepth=1"))
       for name, condition in (("", journalled), ("-xfs", conditions.xfs), ("-btrfs", conditions.btrfs))),
     # ---- other ways to read, and to be on the disk ----
@@ -486,8 +486,9 @@ SCENES = [
           others(journalled, shell("dd of={data}/data.0 oflag=nocache conv=notrunc count=0 2>/dev/null; sleep 0.05")),
           "rereads", ["-n", "10"], prepared=True, threads=1, culprit="dd", baseline=True),
     Cause("mapped-writes", {("pagecache", "dirty throttling"), ("pagecache", "page writeback wait")},
-          others(conditions.dirty_limit, shell("dd if=/dev/zero of={data}/other bs=1M count=512 conv=notrunc 2>/dev/null")),
-          "mapped", ["-n", "32"], prepared=True, threads=1, strength=64, culprit="dd", baseline=True, before=FAIR),
+          others(conditions.dirty_limit,
+                 *[shell(f"dd if=/dev/zero of={{data}}/other{i} bs=1M count=512 conv=notrunc 2>/dev/null") for i in range(3)]),
+          "mapped", ["-n", "16"], prepared=True, threads=1, strength=64, culprit="dd", baseline=True, before=FAIR),
     Cause("address-space", {("vfs", "address space lock")}, plain, "mapping", prepared=True, threads=8),
     Cause("attributes", {("fs", "inode lock")}, journalled, command=python(ATTRIBUTES, "{data}", "{threads}"),
           prepare=SYNCED_FILE, threads=4, victim="python3"),

@@ -345,6 +345,46 @@ static void limits_are_nobodys(void **state)
 	}
 }
 
+/* Where memory was not short there is no such operation: all of it is lost. */
+static void memory_faults_are_lost(void **state)
+{
+	struct eta_trace *t = memory_trace_new("memory faults");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	const struct thread_score *s;
+	struct analysis *r;
+
+	(void)state;
+	/* 20 of its own, 50 for what was swapped out, 10 until it has a CPU */
+	for (uint64_t at = 1000; at <= 20000; at += 1000) {
+		bool foreign = at > 10000;
+		uint32_t l = foreign ? b : a;
+		const char *wait =
+			foreign ? "pagecache:eviction" : "pagecache:eviction at own limit";
+
+		memory_enter(t, l, at, "pagecache:memory fault");
+		memory_event(t, l,
+			     (struct eta_event){ .time_ns = at + 10,
+						 .kind = ETA_ENTER,
+						 .has = foreign ? ETA_HAS_WHO : 0,
+						 .region = memory_region(t, wait),
+						 .who = 99 });
+		memory_leave(t, l, at + 60, wait);
+		memory_enter(t, l, at + 60, "cpu:wake-up");
+		memory_leave(t, l, at + 70, "cpu:wake-up");
+		memory_leave(t, l, at + 80, "pagecache:memory fault");
+	}
+	r = analyse(t, &score_by_default);
+	s = thread(r, a);
+	assert_int_equal(s->slowdown.limit_ns, 10 * 80);
+	assert_int_equal(s->slowdown.lost_ns, 10 * 80);
+	assert_int_equal(s->n_blame, 0);
+	s = thread(r, b);
+	assert_int_equal(s->slowdown.interference_ns, 10 * 80);
+	assert_int_equal(s->n_blame, 1);
+	assert_int_equal(s->blame[0].ns, 10 * 80);
+	finish(t, r);
+}
+
 /*
  * Somebody not traced, whom the kernel names in a wait, was in the way for as long as it says, and
  * in what belongs to no thread alone.
@@ -486,6 +526,7 @@ int main(void)
 		cmocka_unit_test(untraced_do_not_dilute),
 		cmocka_unit_test(reasons),
 		cmocka_unit_test(limits_are_nobodys),
+		cmocka_unit_test(memory_faults_are_lost),
 		cmocka_unit_test(named_are_others),
 		cmocka_unit_test(work_comes_with_the_wait),
 		cmocka_unit_test(evicted_would_be_hits),

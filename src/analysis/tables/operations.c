@@ -174,6 +174,8 @@ static int operation_end(struct walk *w, const struct eta_event *e, uint64_t sig
 	w->op.awaited_bio = w->first_end_ns <= w->op.end_ns;
 	set_result(w, e);
 	level_regions_finish(&w->op);
+	if (w->regions->info[w->op.region].is_memory_fault)
+		memory_fault_settle(&w->op);
 	w->root = NO_OPERATION;
 	return w->sink.operation(w->sink.arg, &w->op);
 }

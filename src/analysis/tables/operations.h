@@ -14,17 +14,18 @@
 /* ---- what the walk needs to know of each region ---- */
 
 struct region_info {
-	uint64_t hash;	   /* of the name: regions of one name are one region */
-	uint8_t cell;	   /* enum cell */
-	uint8_t mode;	   /* enum operation_mode by the name */
-	bool changes;	   /* calls of that name may change a file system, or sync it */
-	bool io;	   /* opens an operation */
-	bool is_reason;	   /* a wait inside the path, not a step of it */
-	bool adds_pages;   /* reads pages into the page cache */
-	bool bio_explains; /* time in it is a wait for block I/O while a bio is in flight */
-	bool everywhere;   /* waits for all file systems and devices: sync */
-	bool only_waits;   /* an operation of its own is recorded only if it waits */
-	bool reaps;	   /* waits for asynchronous operations that were submitted before */
+	uint64_t hash;	      /* of the name: regions of one name are one region */
+	uint8_t cell;	      /* enum cell */
+	uint8_t mode;	      /* enum operation_mode by the name */
+	bool changes;	      /* calls of that name may change a file system, or sync it */
+	bool io;	      /* opens an operation */
+	bool is_reason;	      /* a wait inside the path, not a step of it */
+	bool adds_pages;      /* reads pages into the page cache */
+	bool bio_explains;    /* time in it is a wait for block I/O while a bio is in flight */
+	bool everywhere;      /* waits for all file systems and devices: sync */
+	bool only_waits;      /* an operation of its own is recorded only if it waits */
+	bool is_memory_fault; /* see memory_fault_settle() */
+	bool reaps;	      /* waits for asynchronous operations that were submitted before */
 };
 
 struct regions {

@@ -149,6 +149,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 			(strstr(r->name, "page_cache_ra") || strstr(r->name, "readahead"));
 		info->bio_explains = bio_explains(r, regions->scheduler);
 		info->reaps = reaps(r->name);
+		info->is_memory_fault = strcmp(r->name, "pagecache:memory fault") == 0;
 		info->everywhere = strcmp(r->name, "vfs:sys_sync") == 0;
 	}
 	return 0;

@@ -63,4 +63,11 @@ int level_region_enter(struct walk *w, struct frame *f, const struct eta_event *
 void level_region_leave(struct walk *w, const struct frame *f, const struct eta_event *e);
 void level_regions_finish(struct operation *op);
 
+/*
+ * OP is a fault on memory of no file, which is an operation only where it had to wait: for memory,
+ * or for what was swapped out. A fault that finds its memory costs next to nothing, so its own work
+ * and the wake-up behind the wait count as what it waited for.
+ */
+void memory_fault_settle(struct operation *op);
+
 #endif
