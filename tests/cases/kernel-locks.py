@@ -98,5 +98,6 @@ found = [(span.end - span.begin, span.who) for _op, span in
 waited = sum(ns for ns, _who in found)
 print(f"{len(found)} waits for readers, {waited / 1e6:.1f} ms:", found)
 assert found, "20 writes beside reads with O_DIRECT and none waits"
-assert all(who in readers for _ns, who in found), (readers, found)
-assert sum(ns for ns, who in found if readers[who] == 32 << 20) > waited / 2, (readers, found)
+# in the last moment it may get the lock without having to sleep, so nobody wakes it
+assert all(who in readers for ns, who in found if ns > 1_000_000), (readers, found)
+assert sum(ns for ns, who in found if readers.get(who) == 32 << 20) > waited / 2, (readers, found)
