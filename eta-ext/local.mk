@@ -45,6 +45,8 @@ eta_ext_libeta_a_SOURCES = \
 	eta-ext/merge/match-calls.c \
 	eta-ext/merge/match-requests.c \
 	eta-ext/merge/match-requests.h \
+	eta-ext/merge/call-pieces.c \
+	eta-ext/merge/call-pieces.h \
 	eta-ext/merge/request-store.c \
 	eta-ext/merge/request-store.h \
 	eta-ext/merge/request-streams.c \

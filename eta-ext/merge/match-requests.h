@@ -14,10 +14,11 @@ struct request {
 	uint64_t begin_ns, end_ns; /* by the clock of its own side */
 	uint64_t offset, bytes;	   /* on the disk, in the image: bytes > 0 */
 	bool write;
-	bool clock_only;   /* for the clock: it is in no trace of the guest */
-	uint32_t location; /* of its trace */
-	uint32_t owner;	   /* tid of the thread whose pages it writes, 0: its own */
-	uint32_t number;   /* of a requests_pair_fn; 0: it has given none */
+	bool clock_only;		/* for the clock: it is in no trace of the guest */
+	uint32_t location;		/* of its trace */
+	uint32_t owner;			/* tid of the thread whose pages it writes, 0: its own */
+	uint32_t number;		/* of a requests_pair_fn; 0: it has given none */
+	uint32_t first_piece, n_pieces; /* of a host's: see request_stream_pieces() */
 };
 
 /* The next request of ARG into REQUEST: 1, 0 at the end, -errno. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/paged-array.h"
 #include "eta-ext/base/eta.h"
 #include "eta-ext/base/folder.h"
 #include "eta-ext/base/whole-io.h"
@@ -31,18 +32,21 @@ static void forget(struct kept_requests *kept)
 
 void request_store_free(struct request_store *store)
 {
-	for (size_t i = 0; i < store->n; i++)
+	for (size_t i = 0; i < store->n; i++) {
 		forget(&store->list[i]);
+		paged_free(store->list[i].pieces);
+	}
 	free(store->list);
 	*store = (struct request_store){ 0 };
 }
 
-bool request_file_open(struct request_store *store, const struct request_key *key,
-		       struct request_file *file)
+int request_file_open(struct request_store *store, const struct request_key *key,
+		      struct request_file *file)
 {
 	const char *dir;
 	size_t at = 0;
 
+	file->all = store;
 	file->store = NULL;
 	file->at = file->n = 0;
 	file->next = 0;
@@ -50,19 +54,35 @@ bool request_file_open(struct request_store *store, const struct request_key *ke
 		at++;
 	if (at == store->n) {
 		if (!ARRAY_FITS(store->list, store->n + 1, store->room))
-			return false;
+			return -ENOMEM;
 		store->list[store->n++] = (struct kept_requests){ .key = *key, .fd = -1 };
 	}
 	file->at = at;
 	if (!store->list[at].whole) {
 		/* who did not read to the end has left some */
 		forget(&store->list[at]);
-		store->list[at].n = 0;
+		store->list[at].n = store->list[at].n_pieces = 0;
 		store->list[at].fd = folder_temporary("/tmp", &dir);
 	}
 	if (store->list[at].fd >= 0)
 		file->store = store;
 	return store->list[at].whole;
+}
+
+int request_file_pieces(struct request_file *file, const struct call_cutter *c,
+			struct request *request)
+{
+	struct kept_requests *kept = &file->all->list[file->at];
+
+	if (kept->n_pieces + c->n_pieces > UINT32_MAX ||
+	    !PAGED_FITS(kept->pieces, kept->n_pieces + c->n_pieces, kept->pieces_room))
+		return -ENOMEM;
+	request->first_piece = (uint32_t)kept->n_pieces;
+	request->n_pieces = (uint32_t)c->n_pieces;
+	if (c->n_pieces)
+		memcpy(kept->pieces + kept->n_pieces, c->pieces, c->n_pieces * sizeof(*c->pieces));
+	kept->n_pieces += c->n_pieces;
+	return 0;
 }
 
 /* What the buffer has goes to the file; where there is no room, all is read again by who wants it.

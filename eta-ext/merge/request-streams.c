@@ -15,6 +15,7 @@ struct reader {
 	size_t depth, at; /* `at`: depth of the open call on the file, 0: none */
 	size_t maybe;	  /* the same of a call whose file is not known yet, 0: none */
 	struct request open;
+	struct call_cutter cutter;
 	uint32_t location;
 };
 
@@ -47,6 +48,12 @@ static enum direction direction_of(const struct eta_region *region)
 	if (strstr(name, "readahead") || strstr(name, "readlink"))
 		return NO_TRANSFER;
 	return strstr(name, "write") ? WRITES : strstr(name, "read") ? READS : NO_TRANSFER;
+}
+
+static void close_reader(struct reader *reader)
+{
+	eta_cursor_drop(reader->cursor);
+	call_cutter_free(&reader->cutter);
 }
 
 /* 1, 0 where READER is at its end, -errno. */
@@ -113,8 +120,9 @@ static int open_stream(struct request_store *store, const struct request_key *ke
 		return -ENOMEM;
 	s->trace = trace;
 	s->dev = key->dev;
-	s->is_kept = request_file_open(store, key, &s->file);
-	rc = s->is_kept ? 0 : open_readers(s, key->pid);
+	rc = request_file_open(store, key, &s->file);
+	s->is_kept = rc > 0;
+	rc = rc == 0 ? open_readers(s, key->pid) : rc < 0 ? rc : 0;
 	if (rc) {
 		request_stream_free(s);
 		*out = NULL;
@@ -164,7 +172,7 @@ void request_stream_free(struct request_stream *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->n; i++)
-		eta_cursor_drop(s->readers[i].cursor);
+		close_reader(&s->readers[i]);
 	free(s->readers);
 	free(s->directions);
 	free(s);
@@ -251,6 +259,29 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 	return request->bytes > 0;
 }
 
+/* The same as take_call(), with where its time went: 1, 0, -ENOMEM. */
+static int take_whole_call(struct request_stream *s, struct reader *reader, struct request *request)
+{
+	const struct eta_event *event = reader->head;
+	size_t at = reader->at ? reader->at : reader->maybe, before = at;
+	int rc = call_cutter_take(&reader->cutter, event, at > 0);
+	bool found;
+
+	if (rc)
+		return rc;
+	found = take_call(s, reader, event, request);
+	at = reader->at ? reader->at : reader->maybe;
+	if (at && at != before && event->kind == ETA_ENTER)
+		call_cutter_begin(&reader->cutter, event->time_ns);
+	return found ? request_file_pieces(&s->file, &reader->cutter, request) ?: 1 : 0;
+}
+
+const struct service_piece *request_stream_pieces(const struct request_stream *s,
+						  const struct request *request)
+{
+	return s->file.all->list[s->file.at].pieces + request->first_piece;
+}
+
 /* Of a damaged input times may be any number: those up to 2043 can be added and compared. */
 static bool is_sound(const struct request *request)
 {
@@ -282,10 +313,11 @@ static int read_on(struct request_stream *s, struct request *request)
 {
 	while (s->n) {
 		struct reader *reader = first_reader(s);
-		bool found;
+		int found = s->image ? take_whole_call(s, reader, request)
+				     : take_block(s, reader->head, request);
 
-		found = s->image ? take_call(s, reader, reader->head, request)
-				 : take_block(s, reader->head, request);
+		if (found < 0)
+			return found;
 		request->location = found ? reader->location : 0;
 		if (++reader->head == reader->end) {
 			int rc = refill(reader);
@@ -293,7 +325,7 @@ static int read_on(struct request_stream *s, struct request *request)
 			if (rc < 0)
 				return rc;
 			if (rc == 0) {
-				eta_cursor_drop(reader->cursor);
+				close_reader(reader);
 				*reader = s->readers[--s->n];
 				s->first = NULL;
 			}

@@ -36,6 +36,10 @@ int request_stream_file(struct request_store *store, struct eta_trace *trace,
 
 /* For the functions of match-requests.h. */
 int request_stream_next(void *stream, struct request *request);
+/* Where the time of REQUEST, one of a file's STREAM, went: request->n_pieces, until another opens
+ * it. */
+const struct service_piece *request_stream_pieces(const struct request_stream *stream,
+						  const struct request *request);
 
 /* NULL is safe. Nothing is counted. */
 void request_stream_free(struct request_stream *stream);

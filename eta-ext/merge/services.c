@@ -60,6 +60,7 @@ int services_begin(struct merge *merge, const struct service_pair *pair)
 struct assigning {
 	struct services *s;
 	const struct service_pair *pair;
+	const struct request_stream *host;
 	struct request last_guest;
 	bool any;
 };
@@ -89,6 +90,33 @@ static int add_request(struct assigning *a, const struct request *guest)
 	return 0;
 }
 
+static int add_call(struct assigning *a, struct request *host)
+{
+	struct services *s = a->s;
+
+	if (!PAGED_FITS(s->calls, s->n_calls + 1, s->calls_room) ||
+	    !PAGED_FITS(s->pieces, s->n_pieces + host->n_pieces, s->pieces_room))
+		return -ENOMEM;
+	s->calls[s->n_calls++] = (struct service_call){
+		.begin_ns = host->begin_ns,
+		.end_ns = host->end_ns,
+		.inode = a->pair->image.inode,
+		.dev = a->pair->image.dev,
+		.input = a->pair->host,
+		.location = host->location,
+		.request = (uint32_t)s->n_requests - 1,
+		.first_piece = (uint32_t)s->n_pieces,
+		.n_pieces = host->n_pieces,
+		.write = host->write,
+	};
+	if (host->n_pieces)
+		memcpy(s->pieces + s->n_pieces, request_stream_pieces(a->host, host),
+		       host->n_pieces * sizeof(*s->pieces));
+	s->n_pieces += host->n_pieces;
+	host->number = (uint32_t)s->n_calls;
+	return 0;
+}
+
 /* A call's number, for who meets it again, is 1 + where it is in the list. */
 static int add_pair(void *arg, const struct request *guest, struct request *host)
 {
@@ -98,21 +126,8 @@ static int add_pair(void *arg, const struct request *guest, struct request *host
 
 	if (!a->any || !same_request(&a->last_guest, guest))
 		rc = add_request(a, guest);
-	if (rc == 0 && !host->number) {
-		if (!PAGED_FITS(s->calls, s->n_calls + 1, s->calls_room))
-			return -ENOMEM;
-		s->calls[s->n_calls++] = (struct service_call){
-			.begin_ns = host->begin_ns,
-			.end_ns = host->end_ns,
-			.inode = a->pair->image.inode,
-			.dev = a->pair->image.dev,
-			.input = a->pair->host,
-			.location = host->location,
-			.request = (uint32_t)s->n_requests - 1,
-			.write = host->write,
-		};
-		host->number = (uint32_t)s->n_calls;
-	}
+	if (rc == 0 && !host->number)
+		rc = add_call(a, host);
 	if (rc || !PAGED_FITS(s->links, s->n_links + 1, s->links_room))
 		return rc ? rc : -ENOMEM;
 	s->links[s->n_links++] = host->number - 1;
@@ -138,143 +153,6 @@ static int next_by_clock(void *arg, struct request *request)
 	return rc;
 }
 
-/* ---- where their time went ---- */
-
-struct open_region {
-	uint32_t region, who;
-};
-
-struct cutting {
-	struct services *s;
-	struct service_call *call; /* open now; NULL: none */
-	size_t at;		   /* depth of it */
-	struct open_region *stack;
-	size_t depth, room;
-	uint64_t since_ns, in_flight_ns;
-	uint32_t handle;
-};
-
-static int cut(struct cutting *c, uint64_t now_ns)
-{
-	struct services *s = c->s;
-	const struct open_region *top = &c->stack[c->depth - 1];
-	uint32_t handle = c->in_flight_ns > c->since_ns ? c->handle : ETA_NONE;
-	struct service_piece *last = c->call->n_pieces ? &s->pieces[s->n_pieces - 1] : NULL;
-
-	if (now_ns <= c->since_ns)
-		return 0;
-	if (last && last->region == top->region && last->who == top->who &&
-	    last->handle == handle) {
-		last->end_ns = now_ns;
-	} else {
-		if (!PAGED_FITS(s->pieces, s->n_pieces + 1, s->pieces_room))
-			return -ENOMEM;
-		s->pieces[s->n_pieces++] = (struct service_piece){ c->since_ns, now_ns, top->region,
-								   top->who, handle };
-		c->call->n_pieces++;
-	}
-	c->since_ns = now_ns;
-	return 0;
-}
-
-static void open_call(struct cutting *c, struct service_call *call)
-{
-	c->call = call;
-	c->at = c->depth;
-	c->since_ns = call->begin_ns;
-	c->in_flight_ns = 0;
-	call->first_piece = (uint32_t)c->s->n_pieces;
-}
-
-static int take_event(struct cutting *c, const struct eta_event *e, struct service_call **next,
-		      struct service_call *end)
-{
-	int rc = c->call ? cut(c, e->time_ns) : 0;
-
-	if (rc)
-		return rc;
-	if (e->kind == ETA_ENTER) {
-		if (!ARRAY_FITS(c->stack, c->depth + 1, c->room))
-			return -ENOMEM;
-		c->stack[c->depth++] =
-			(struct open_region){ e->region,
-					      e->has & ETA_HAS_WHO ? (uint32_t)e->who : 0 };
-		while (!c->call && *next < end && (*next)->begin_ns < e->time_ns)
-			(*next)++;
-		if (!c->call && *next < end && (*next)->begin_ns == e->time_ns)
-			open_call(c, (*next)++);
-	} else if (e->kind == ETA_LEAVE && c->depth) {
-		if (c->call && c->depth == c->at)
-			c->call = NULL;
-		c->depth--;
-	} else if (e->kind == ETA_IO_BEGIN && e->has & ETA_EVENT_BLOCK_IO && e->has & ETA_HAS_END &&
-		   e->end_ns > c->in_flight_ns) {
-		c->in_flight_ns = e->end_ns;
-		c->handle = e->handle;
-	}
-	return 0;
-}
-
-/* The calls from FIRST to END, of one location, by begin. */
-static int cut_location(struct services *s, struct eta_trace *trace, struct service_call *first,
-			struct service_call *end)
-{
-	struct cutting c = { .s = s };
-	struct eta_cursor *cursor;
-	const struct eta_event *batch;
-	ssize_t n = 0;
-	int rc = eta_cursor_open(trace, first->location, &cursor);
-
-	if (rc)
-		return rc;
-	while (rc == 0 && (n = eta_cursor_read(cursor, &batch)) > 0)
-		for (ssize_t i = 0; rc == 0 && i < n; i++)
-			rc = take_event(&c, &batch[i], &first, end);
-	eta_cursor_drop(cursor);
-	free(c.stack);
-	return rc ? rc : n < 0 ? (int)n : 0;
-}
-
-static int by_location_and_begin(const void *left, const void *right, void *arg)
-{
-	const struct service_call *calls = arg;
-	const struct service_call *a = &calls[*(const uint32_t *)left];
-	const struct service_call *b = &calls[*(const uint32_t *)right];
-
-	if (a->location != b->location)
-		return a->location > b->location ? 1 : -1;
-	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
-}
-
-/* Puts the calls from number FIRST on in order of location and begin. */
-static int sort_calls(struct services *s, size_t first)
-{
-	size_t n = s->n_calls - first;
-	struct service_call *calls = paged_grow(NULL, 0, n + 1, sizeof(*calls), SIZE_MAX).at;
-	uint32_t *order = paged_grow(NULL, 0, n + 1, sizeof(*order), SIZE_MAX).at;
-	uint32_t *place = paged_grow(NULL, 0, n + 1, sizeof(*place), SIZE_MAX).at;
-	bool fits = calls && order && place;
-
-	if (fits) {
-		for (uint32_t i = 0; i < n; i++)
-			order[i] = i;
-		qsort_r(order, n, sizeof(*order), by_location_and_begin, s->calls + first);
-		for (uint32_t i = 0; i < n; i++) {
-			calls[i] = s->calls[first + order[i]];
-			place[order[i]] = i;
-		}
-		if (n)
-			memcpy(s->calls + first, calls, n * sizeof(*calls));
-		for (size_t i = 0; i < s->n_links; i++)
-			if (s->links[i] >= first)
-				s->links[i] = (uint32_t)first + place[s->links[i] - first];
-	}
-	paged_free(order);
-	paged_free(place);
-	paged_free(calls);
-	return fits ? 0 : -ENOMEM;
-}
-
 static int note_disk(struct service_guest *guest, const struct service_pair *pair)
 {
 	if (!ARRAY_FITS(guest->disks, guest->n_disks + 1, guest->disks_room))
@@ -290,7 +168,6 @@ int services_match(struct merge *merge, const struct service_pair *pair)
 	struct by_clock guest = { .clock = &input->clock };
 	struct request_stream *host = NULL;
 	struct assigning a = { .s = s, .pair = pair };
-	size_t first = s->n_calls;
 	int rc = note_disk(&s->guests[s->n_guests - 1], pair);
 
 	if (rc == 0)
@@ -299,21 +176,13 @@ int services_match(struct merge *merge, const struct service_pair *pair)
 	if (rc == 0)
 		rc = request_stream_file(&merge->requests, merge->inputs[pair->host].trace,
 					 &pair->image, &host);
+	a.host = host;
 	if (rc == 0)
 		rc = requests_assign(&(struct requests){ next_by_clock, &guest },
 				     &(struct requests){ request_stream_next, host },
 				     input->clock.error_ns + SLACK_NS, add_pair, &a);
 	request_stream_free(guest.stream);
 	request_stream_free(host);
-	if (rc == 0)
-		rc = sort_calls(s, first);
-	for (size_t i = first, next; rc == 0 && i < s->n_calls; i = next) {
-		for (next = i + 1;
-		     next < s->n_calls && s->calls[next].location == s->calls[i].location;)
-			next++;
-		rc = cut_location(s, merge->inputs[pair->host].trace, &s->calls[i],
-				  s->calls + next);
-	}
 	return rc;
 }
 

@@ -34,12 +34,6 @@ struct service_request {
 	uint32_t first_link, n_links;
 };
 
-/* A part of a call: its innermost region. As its input numbers them; ETA_NONE: not known. */
-struct service_piece {
-	uint64_t begin_ns, end_ns;
-	uint32_t region, who, handle;
-};
-
 struct service_guest {
 	uint32_t guest, host, pid;
 	char name[64];
