@@ -36,9 +36,10 @@ static void put_location(struct packet *p, const struct location_result *r)
 	/* how much was put aside tells who has most requests */
 	packet_put(p, r->operations_stream.words);
 	packet_put(p, r->bios_stream.words);
+	sums_put(p, &r->worked_for);
 }
 
-static void take_location(struct packet *p, struct location_result *r)
+static int take_location(struct packet *p, struct location_result *r)
 {
 	struct walk_counts *c = &r->counts;
 
@@ -56,6 +57,7 @@ static void take_location(struct packet *p, struct location_result *r)
 	packet_take_list(p, r->host_ns, ETA_N_LEVELS);
 	r->operations_stream.words = packet_take(p);
 	r->bios_stream.words = packet_take(p);
+	return sums_take(p, &r->worked_for);
 }
 
 static void put_locations(struct packet *p, const struct told *t)
@@ -68,20 +70,20 @@ static void put_locations(struct packet *p, const struct told *t)
 }
 
 /* Its own stay: the streams of others are not here. */
-static void take_locations(struct packet *p, const struct told *t)
+static int take_locations(struct packet *p, const struct told *t)
 {
-	for (uint32_t l = 0; l < t->engine->defs->n_locations && !p->rc; l++) {
-		struct location_result other;
+	int rc = 0;
+
+	for (uint32_t l = 0; l < t->engine->defs->n_locations && !p->rc && !rc; l++) {
+		struct location_result other = { 0 };
 
 		if (!packet_take(p))
 			continue;
-		if (t->known[l]) {
-			take_location(p, &other);
-			continue;
-		}
-		take_location(p, &t->engine->locations[l]);
+		rc = take_location(p, t->known[l] ? &other : &t->engine->locations[l]);
+		sums_free(&other.worked_for);
 		t->known[l] = true;
 	}
+	return rc;
 }
 
 /* ---- everything ---- */
@@ -140,9 +142,11 @@ static int add(void *arg, struct packet *p)
 {
 	const struct told *t = arg;
 
+	int rc;
+
 	take_sums(p, t->engine);
-	take_locations(p, t);
-	return take_classes(p, t->engine, &t->engine->classes);
+	rc = take_locations(p, t);
+	return rc ? rc : take_classes(p, t->engine, &t->engine->classes);
 }
 
 /* The tallies get the numbers that CLASSES gives to their classes. */
@@ -169,8 +173,9 @@ static int replace(void *arg, struct packet *p)
 
 	memset(&e->elsewhere_counts, 0, sizeof(e->elsewhere_counts));
 	take_sums(p, e);
-	take_locations(p, t);
-	rc = take_classes(p, e, &all);
+	rc = take_locations(p, t);
+	if (!rc)
+		rc = take_classes(p, e, &all);
 	if (!rc)
 		rc = number_tallies(e, &all);
 	classes_free(&e->classes);

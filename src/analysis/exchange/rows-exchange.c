@@ -307,11 +307,8 @@ static void put_location(struct packet *p, const struct engine *e, uint32_t loca
 			contended_put(p, r->tallies[i].contended);
 		}
 	}
-	if (reads) {
-		for (int level = 0; level < ETA_N_LEVELS; level++)
-			packet_put_wide(p, r->level_square[level]);
-		sums_put(p, &r->worked_for);
-	}
+	for (int level = 0; reads && level < ETA_N_LEVELS; level++)
+		packet_put_wide(p, r->level_square[level]);
 	put_row(p, &r->blame, e->defs->n_locations);
 	packet_put_signed(p, r->undecided_ns);
 	put_bins(p, r->bins, e->options.n_bins);
@@ -389,11 +386,8 @@ static int add_location(struct packet *p, const struct engine *e, uint32_t locat
 	bool reads = packet_take(p);
 	int rc = add_tallies(p, e, r, reads, sites, n_sites);
 
-	if (reads && !rc) {
-		for (int level = 0; level < ETA_N_LEVELS; level++)
-			r->level_square[level] = packet_take_wide(p);
-		rc = sums_take(p, &r->worked_for);
-	}
+	for (int level = 0; reads && !rc && level < ETA_N_LEVELS; level++)
+		r->level_square[level] = packet_take_wide(p);
 	if (!rc)
 		rc = add_row(p, e, &r->blame);
 	r->undecided_ns += packet_take_signed(p);

@@ -153,6 +153,8 @@ static int find_classes(struct engine *e)
 
 	if (!rc)
 		rc = engine_read(e);
+	if (!rc)
+		rc = engine_worked_for(e);
 	if (e->spills)
 		rc = engine_company(e, rc);
 	if (e->options.reference == REFERENCE_SOLO) {

@@ -146,7 +146,7 @@ static double lost_until(const struct walker *w, uint32_t location, uint64_t ns)
 /* What others, and limits, took. */
 static int64_t taken_in(const struct slowdown *s, enum cell c)
 {
-	return cell_is_for_others(c, 0) ? s->cell_ns[c] : s->interference_cell_ns[c];
+	return cell_table[c].group == GROUP_LIMIT ? s->cell_ns[c] : s->interference_cell_ns[c];
 }
 
 /* What LOCATION lost of PART of its lifetime in waits for what it has submitted. */

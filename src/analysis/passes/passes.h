@@ -27,8 +27,12 @@ int engine_note_references(const struct engine *e);
 /* find-references.c: the reference operations that are not known yet; then the lengths of paths. */
 int engine_find_references(struct engine *e);
 int engine_paths(struct engine *e);
-/* worked-for.c: what kernel threads took goes to whom they worked for. */
+/*
+ * worked-for.c: for whom kernel threads worked, once all that was read is known; in the end what
+ * they took goes to those. 0 or -ENOMEM.
+ */
 int engine_worked_for(struct engine *e);
+int engine_pass_on(struct engine *e);
 /* command-lines.c */
 int analysis_command_lines(struct analysis *a);
 /*

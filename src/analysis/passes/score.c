@@ -49,8 +49,10 @@ static double sure_part(const struct thread_score *t)
 	int64_t sum = 0;
 
 	for (int c = 0; c < N_CELLS; c++)
-		if (cell_is_for_others((enum cell)c, 0))
+		if (cell_table[c].group == GROUP_LIMIT)
 			sum += t->slowdown.cell_ns[c];
+		else if (cell_is_for_others((enum cell)c, 0))
+			sum += t->slowdown.interference_cell_ns[c];
 	return ratio(sum, t->lifetime_ns);
 }
 
@@ -308,7 +310,7 @@ int engine_score(struct engine *e, struct analysis *a)
 		rc = engine_habits(e, a);
 	habits_free(&e->habits);
 	if (!rc && e->split)
-		rc = engine_worked_for(e);
+		rc = engine_pass_on(e);
 	if (!rc && e->split)
 		rc = engine_blame(e, a);
 	if (!rc && e->options.n_bins)

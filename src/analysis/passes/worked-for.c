@@ -138,28 +138,38 @@ static int resolve(struct engine *e, const uint32_t *spaces, uint32_t k)
 	}
 	sums_free(tids);
 	*tids = owners;
+	for (uint32_t i = 0; i < owners.n; i++)
+		e->locations[k].worked_bytes += owners.list[i].ns;
 	return rc;
 }
 
 int engine_worked_for(struct engine *e)
 {
-	struct passing p = { .e = e };
 	uint32_t *spaces;
+	int rc = 0;
+
+	if (!e->split || e->options.version_1)
+		return 0;
+	spaces = spaces_new(e->defs);
+	if (!spaces)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++)
+		if (owners_of(e, i))
+			rc = resolve(e, spaces, i);
+	free(spaces);
+	return rc;
+}
+
+int engine_pass_on(struct engine *e)
+{
+	struct passing p = { .e = e };
 	bool any = false;
 	int rc = 0;
 
 	if (e->options.version_1)
 		return 0;
-	spaces = spaces_new(e->defs);
-	if (!spaces)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++) {
-		if (!owners_of(e, i))
-			continue;
-		any = true;
-		rc = resolve(e, spaces, i);
-	}
-	free(spaces);
+	for (uint32_t i = 0; i < e->defs->n_locations && !any; i++)
+		any = owners_of(e, i);
 	for (uint32_t i = 0; any && i < e->defs->n_locations && !rc; i++) {
 		p.victim = e->thread_of[i]; /* asynchronous operations are its own, too */
 		rc = pass_row_on(&p, &e->locations[i].blame);

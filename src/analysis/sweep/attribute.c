@@ -322,9 +322,9 @@ static bool blame_before(struct sweep *s, struct sweep_thread *l, enum cell c, i
 /* The time of the operation in the cell that what culprits share was lost in. */
 static uint64_t blamed_time(const struct sweep_thread *l, const struct loss *loss, enum cell c)
 {
-	bool whole = loss->blamed_ns == loss->ns || !(loss->parted >> c & 1);
-
-	return whole ? time_in(&l->op, c) : loss->parted_ns[c];
+	if (loss->blamed_ns != loss->ns && loss->parted >> c & 1)
+		return loss->parted_ns[c];
+	return time_in(&l->op, c) - (loss->own >> c & 1 ? loss->own_ns[c] : 0);
 }
 
 /*
@@ -479,7 +479,7 @@ static int64_t taken_of(const struct loss *loss)
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		sum += cell_is_for_others(c, 0) ? loss->ns[c] : loss->interference_ns[c];
+		sum += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : loss->interference_ns[c];
 	}
 	return sum;
 }
@@ -503,6 +503,8 @@ static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss
 	pthread_mutex_lock(lock);
 	if (contended)
 		rc = note_contended(l, loss, contended, interference_ns);
+	if (!rc && loss->own)
+		rc = loss_note_own(l, loss);
 	if (!rc && blames)
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
@@ -534,7 +536,7 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 	int64_t taken_ns;
 	int rc = 0;
 
-	loss.cells = loss.contended = loss.completed = loss.parted = 0;
+	loss.cells = loss.contended = loss.completed = loss.parted = loss.own = 0;
 	loss.parted_ns = interference_ns;
 	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.interference_ns;
 	if (r->known)
@@ -550,6 +552,8 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		loss.contended |= contended;
 		/* no level has lost unless a cell has */
 		blames = l->lost_cells && overlapped_anybody(l, contended);
+		if (blames)
+			loss_leave_own(s, l, &loss);
 	}
 	loss.blamed =
 		(e->options.version_1 ? loss.cells : loss.contended) & ~cells_of_group(GROUP_LIMIT);

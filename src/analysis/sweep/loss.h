@@ -16,7 +16,18 @@ struct loss {
 	const int64_t *blamed_ns;	  /* one of the two: what the culprits share */
 	uint64_t parted;	   /* of `contended`, those of which only some time is contended */
 	const uint64_t *parted_ns; /* how much of each */
+	uint64_t own; /* of those that are others' by nature, where some was the thread's own: */
+	uint64_t own_ns[N_CELLS];      /* how much time */
+	uint64_t own_lost_ns[N_CELLS]; /* how much of what was lost */
 };
+
+/*
+ * own-work.c: takes out of what others caused LOSS, of L's operation, and out of the weights of
+ * those the kernel named, what kernel threads did for L's thread meanwhile: while they had the CPU,
+ * or a lock. Then notes it in L's tally. 0 or -ENOMEM.
+ */
+void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss);
+int loss_note_own(struct sweep_thread *l, const struct loss *loss);
 
 /* spread.c: adds LOSS, of L's operation, to the bins of its location. 0 or -ENOMEM. */
 int loss_spread(const struct engine *e, struct sweep_thread *l, const struct loss *loss);

@@ -36,6 +36,13 @@ int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns)
 	return 0;
 }
 
+uint64_t sums_of(const struct sums *s, uint64_t key)
+{
+	const struct slot *slot = s->slots.n ? slot_of(s, key) : NULL;
+
+	return slot && slot->number ? s->list[slot->number - 1].ns : 0;
+}
+
 int sums_fit(struct sums *s, uint32_t n)
 {
 	if (s->list || !n)

@@ -30,6 +30,8 @@ struct sums {
 
 /* Adds NS, of which NAMED_NS are named, to the sum of KEY. 0 or -ENOMEM. */
 int sums_add(struct sums *s, uint64_t key, uint64_t ns, uint64_t named_ns);
+/* The sum of KEY; 0: there is none. */
+uint64_t sums_of(const struct sums *s, uint64_t key);
 /* Makes room for exactly N, where there are none yet. 0 or -ENOMEM. */
 int sums_fit(struct sums *s, uint32_t n);
 void sums_clear(struct sums *s);

@@ -77,7 +77,8 @@ enum { BY_HEADLINE, BY_LOW, BY_MIN, N_REFERENCES };
 /*
  * The contended time of a tally's operations, by cell. Where time in a cell was contended in part,
  * the operation is assumed to have progressed as the reference while alone: only the rest of the
- * reference's time is compared with the contended time.
+ * reference's time is compared with the contended time. Of time that is others' by nature, `ns` is
+ * what was lost to kernel threads that worked for the operation's own thread.
  */
 struct contended_cell {
 	uint64_t ns;

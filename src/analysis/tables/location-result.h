@@ -39,8 +39,11 @@ struct location_result {
 	struct spill_stream solo_stream; /* a bit per operation: it overlapped no other thread's */
 	/* what the windows of the sweep add to, under a lock of the engine: */
 	struct blame_row blame;
-	int64_t undecided_ns;	/* lost where it is not known whether others were there */
-	struct sums worked_for; /* of a kernel thread: bytes it wrote, by who dirtied them (tid) */
+	int64_t undecided_ns; /* lost where it is not known whether others were there */
+	/* of a kernel thread: bytes it wrote, by who dirtied them; before engine_worked_for by tid
+	 */
+	struct sums worked_for;
+	uint64_t worked_bytes; /* the sum of these */
 	struct bin *bins;
 	/* that in which the last operation began, from and to: the next is mostly in the same */
 	struct bin *last_bin;

@@ -14,11 +14,11 @@ static int64_t lost_in(uint64_t cell_ns, uint64_t n, const struct reference *r, 
 /* K: which reference it is. */
 static int64_t contended_in(const struct tally *t, const struct reference *r, int k, int c)
 {
-	const struct contended_cell *in;
+	const struct contended_cell *in =
+		t->contended ? contended_at(t->contended, (enum cell)c) : NULL;
 
 	if (cell_table[c].group == GROUP_NATURE)
-		return lost_in(t->cell_ns[c], t->n, r, c);
-	in = t->contended ? contended_at(t->contended, (enum cell)c) : NULL;
+		return lost_in(t->cell_ns[c], t->n, r, c) - (in ? (int64_t)in->ns : 0);
 	return in ? lost_in(in->ns, in->n, r, c) - (int64_t)in->left[k] : 0;
 }
 

@@ -1,0 +1,68 @@
+/* Kernel threads that were in the way of who they worked for: that is its own time. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "loss.h"
+
+/* How much of NS, in which CULPRIT was in L's way, it worked for L's thread: by bytes. */
+static uint64_t own_part(const struct engine *e, const struct sweep_thread *l, uint64_t culprit,
+			 uint64_t ns)
+{
+	const struct location_result *k;
+	uint64_t bytes;
+
+	if (culprit >= e->defs->n_locations || !e->locations[culprit].worked_bytes)
+		return 0;
+	k = &e->locations[culprit];
+	bytes = sums_of(&k->worked_for, e->thread_of[l->location]);
+	return (uint64_t)((unsigned __int128)ns * bytes / k->worked_bytes);
+}
+
+void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss)
+{
+	uint64_t cells;
+
+	if (s->engine->options.version_1)
+		return;
+	for (uint32_t i = 0; i < l->weights.named.n; i++) {
+		struct sum *named = &l->weights.named.list[i];
+		enum cell c = (enum cell)(named->key >> CULPRIT_BITS);
+		uint64_t own_ns;
+
+		if (cell_table[c].group != GROUP_NATURE || loss->interference_ns[c] <= 0)
+			continue;
+		own_ns = own_part(s->engine, l, named->key & CULPRIT_MASK, named->ns);
+		if (!own_ns)
+			continue;
+		if (!(loss->own >> c & 1))
+			loss->own_ns[c] = 0;
+		loss->own |= 1ull << c;
+		loss->own_ns[c] += own_ns;
+		named->ns -= own_ns;
+	}
+	cells = loss->own;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+		int64_t lost_ns = loss->interference_ns[c], own_ns = (int64_t)loss->own_ns[c];
+
+		loss->own_lost_ns[c] = (uint64_t)(own_ns < lost_ns ? own_ns : lost_ns);
+		loss->interference_ns[c] -= (int64_t)loss->own_lost_ns[c];
+	}
+}
+
+int loss_note_own(struct sweep_thread *l, const struct loss *loss)
+{
+	struct tally *t = l->tally;
+	uint64_t cells = loss->own;
+
+	if (!t->contended)
+		__atomic_store_n(&t->contended, contended_new(ALL_CELLS), __ATOMIC_RELAXED);
+	if (!t->contended)
+		return -ENOMEM;
+	while (cells) {
+		enum cell c = cell_next(&cells);
+
+		t->contended->cell[c].ns += loss->own_lost_ns[c];
+	}
+	return 0;
+}
