@@ -263,9 +263,9 @@ static bool unmatched(struct engine *e, const struct class *class, struct refere
 	return true;
 }
 
-/* How many operations this trace has with the keys of CLASS. */
-static void count_here(const struct engine *e, const struct class *class,
-		       uint64_t here[BASELINE_WIDTHS])
+/* HERE: how many operations this trace has with the keys of CLASS. */
+static const uint64_t *count_here(const struct engine *e, const struct class *class,
+				  uint64_t here[BASELINE_WIDTHS])
 {
 	for (int w = 0; w < BASELINE_WIDTHS; w++) {
 		uint64_t key = baseline_key(&class->key, w);
@@ -275,6 +275,7 @@ static void count_here(const struct engine *e, const struct class *class,
 			if (baseline_key(&e->classes.list[i]->key, w) == key)
 				here[w] += e->classes.list[i]->all.n;
 	}
+	return here;
 }
 
 static int baseline_references(struct engine *e)
@@ -287,11 +288,10 @@ static int baseline_references(struct engine *e)
 		struct reference *r = &e->pool[e->n_pool], **by = e->references[i].by;
 		const struct class *class = e->classes.list[i];
 		bool only_waits = e->regions.info[class->key.region].only_waits;
-		uint64_t here[BASELINE_WIDTHS];
+		uint64_t counts[BASELINE_WIDTHS];
+		const uint64_t *here = only_waits ? count_here(e, class, counts) : NULL;
 
-		if (only_waits)
-			count_here(e, class, here);
-		if (!baseline_reference(&e->baseline, &class->key, only_waits ? here : NULL, r) &&
+		if (!baseline_reference(&e->baseline, &class->key, here, r) &&
 		    !unmatched(e, class, r, by))
 			continue;
 		for (int k = 0; k < N_REFERENCES; k++)
