@@ -463,29 +463,6 @@ static void mean_of_waits_beside_others(void **state)
 			 0);
 }
 
-/* N calls on names, which are recorded only if they wait. */
-static struct eta_trace *removals(uint64_t n, uint64_t wait_ns)
-{
-	static const struct waiting lock = { "vfs:sys_unlink", "vfs:directory lock", 99 };
-	struct eta_trace *t = memory_trace_new("removals");
-
-	memory_thread(t, 1, 1);
-	for (uint64_t i = 0; i < n; i++)
-		wait_in(t, 0, &lock, i * 5000, 10, wait_ns);
-	return t;
-}
-
-/* Of a hundred that wait here ten waited alone, the others not: these have their part of the mean.
- */
-static void more_calls_wait_than_alone(void **state)
-{
-	(void)state;
-	assert_int_equal(taken_from(removals(100, 50), removals(10, 100)),
-			 100 * (50 - 10 * 100 / 100));
-	/* as many: each waited twice as long alone */
-	assert_int_equal(taken_from(removals(100, 50), removals(100, 100)), 100 * (50 - 100));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -499,7 +476,6 @@ int main(void)
 		cmocka_unit_test(chance_has_no_verdict),
 		cmocka_unit_test(rest_of_a_wait_beside_others),
 		cmocka_unit_test(mean_of_waits_beside_others),
-		cmocka_unit_test(more_calls_wait_than_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

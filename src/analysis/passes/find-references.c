@@ -161,12 +161,8 @@ int engine_paths(struct engine *e)
 					     &least);
 		for (uint32_t j = i; j < end; j++) {
 			struct class_references *refs = &e->references[sorted[j]];
-			uint32_t region = e->classes.list[sorted[j]]->key.region;
 
-			/* what is there only if it waits has no path */
-			if (refs->by[BY_HEADLINE]->known &&
-			    (e->options.reference != REFERENCE_BASELINE ||
-			     !e->regions.info[region].only_waits))
+			if (refs->by[BY_HEADLINE]->known)
 				refs->path_ns = (int64_t)(refs->by[BY_HEADLINE]->ns - least);
 		}
 	}

@@ -263,21 +263,6 @@ static bool unmatched(struct engine *e, const struct class *class, struct refere
 	return true;
 }
 
-/* HERE: how many operations this trace has with the keys of CLASS. */
-static const uint64_t *count_here(const struct engine *e, const struct class *class,
-				  uint64_t here[BASELINE_WIDTHS])
-{
-	for (int w = 0; w < BASELINE_WIDTHS; w++) {
-		uint64_t key = baseline_key(&class->key, w);
-
-		here[w] = 0;
-		for (uint32_t i = 0; i < e->classes.n; i++)
-			if (baseline_key(&e->classes.list[i]->key, w) == key)
-				here[w] += e->classes.list[i]->all.n;
-	}
-	return here;
-}
-
 static int baseline_references(struct engine *e)
 {
 	e->class_times = calloc(e->classes.n ? e->classes.n : 1, sizeof(*e->class_times));
@@ -286,13 +271,9 @@ static int baseline_references(struct engine *e)
 	add_times(e);
 	for (uint32_t i = 0; i < e->classes.n; i++) {
 		struct reference *r = &e->pool[e->n_pool], **by = e->references[i].by;
-		const struct class *class = e->classes.list[i];
-		bool only_waits = e->regions.info[class->key.region].only_waits;
-		uint64_t counts[BASELINE_WIDTHS];
-		const uint64_t *here = only_waits ? count_here(e, class, counts) : NULL;
 
-		if (!baseline_reference(&e->baseline, &class->key, here, r) &&
-		    !unmatched(e, class, r, by))
+		if (!baseline_reference(&e->baseline, &e->classes.list[i]->key, r) &&
+		    !unmatched(e, e->classes.list[i], r, by))
 			continue;
 		for (int k = 0; k < N_REFERENCES; k++)
 			by[k] = &r[k];

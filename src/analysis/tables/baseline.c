@@ -9,9 +9,10 @@
 
 #include "src/common/share.h"
 
+#define N_WIDTHS 3
 #define TWO_SIDED_95 1.96 /* standard errors, of a normal distribution */
 
-uint64_t baseline_key(const struct class_key *key, int width)
+static uint64_t key_of(const struct class_key *key, int width)
 {
 	return width == 0 ? key->fine : width == 1 ? key->flagged : key->coarse;
 }
@@ -25,7 +26,7 @@ static int by_key(const void *a, const void *b)
 
 static struct baseline_class *find(const struct baseline *b, const struct class_key *key, int width)
 {
-	struct baseline_class wanted = { .key = baseline_key(key, width) };
+	struct baseline_class wanted = { .key = key_of(key, width) };
 
 	return b->n[width]
 		       ? bsearch(&wanted, b->by_width[width], b->n[width], sizeof(wanted), by_key)
@@ -35,14 +36,14 @@ static struct baseline_class *find(const struct baseline *b, const struct class_
 int baseline_new(const struct classes *classes, struct baseline *b)
 {
 	memset(b, 0, sizeof(*b));
-	for (int w = 0; w < BASELINE_WIDTHS; w++) {
+	for (int w = 0; w < N_WIDTHS; w++) {
 		struct baseline_class *list = calloc(classes->n ? classes->n : 1, sizeof(*list));
 
 		b->by_width[w] = list;
 		if (!list)
 			return -ENOMEM;
 		for (uint32_t i = 0; i < classes->n; i++)
-			list[i].key = baseline_key(&classes->list[i]->key, w);
+			list[i].key = key_of(&classes->list[i]->key, w);
 		qsort(list, classes->n, sizeof(*list), by_key);
 		for (uint32_t i = 0; i < classes->n; i++)
 			if (b->n[w] == 0 || list[b->n[w] - 1].key != list[i].key)
@@ -57,7 +58,7 @@ int baseline_new(const struct classes *classes, struct baseline *b)
 void baseline_add(struct baseline *b, const struct class_key *key, const struct tally *t)
 {
 	b->kernel |= (t->cells & ~cells_of_level(ETA_LEVEL_USER)) != 0;
-	for (int w = 0; w < BASELINE_WIDTHS; w++) {
+	for (int w = 0; w < N_WIDTHS; w++) {
 		struct baseline_class *c = find(b, key, w);
 
 		c->n += t->n;
@@ -69,7 +70,7 @@ void baseline_add(struct baseline *b, const struct class_key *key, const struct 
 
 void baseline_free(struct baseline *b)
 {
-	for (int w = 0; w < BASELINE_WIDTHS; w++)
+	for (int w = 0; w < N_WIDTHS; w++)
 		free(b->by_width[w]);
 	memset(b, 0, sizeof(*b));
 }
@@ -81,7 +82,7 @@ static uint64_t mean_of(const struct baseline_class *c)
 
 bool baseline_coarse_mean(const struct baseline *b, const struct class_key *key, uint64_t *ns)
 {
-	const struct baseline_class *c = find(b, key, BASELINE_WIDTHS - 1);
+	const struct baseline_class *c = find(b, key, N_WIDTHS - 1);
 
 	if (!c || !c->n)
 		return false;
@@ -89,9 +90,7 @@ bool baseline_coarse_mean(const struct baseline *b, const struct class_key *key,
 	return true;
 }
 
-/* Of N operations, where those that C has not took nothing. */
-static void reference_of(const struct baseline_class *c, uint64_t ns, uint64_t n,
-			 struct reference *r)
+static void reference_of(const struct baseline_class *c, uint64_t ns, struct reference *r)
 {
 	int64_t parts[N_CELLS];
 	uint64_t cell_ns[N_CELLS];
@@ -100,7 +99,6 @@ static void reference_of(const struct baseline_class *c, uint64_t ns, uint64_t n
 	r->known = r->found = true;
 	r->low_confidence = c->n < REFERENCE_FEW;
 	r->longest_ns = r->low_confidence ? 0 : c->moments.max_ns;
-	ns = (uint64_t)((unsigned __int128)ns * c->n / n);
 	r->ns = r->low_ns = r->high_ns = ns;
 	share_exactly((int64_t)ns, c->cell_ns, parts, N_CELLS);
 	for (int i = 0; i < N_CELLS; i++)
@@ -108,32 +106,30 @@ static void reference_of(const struct baseline_class *c, uint64_t ns, uint64_t n
 	reference_set_cells(r, cell_ns);
 }
 
-bool baseline_reference(const struct baseline *b, const struct class_key *key, const uint64_t *here,
+bool baseline_reference(const struct baseline *b, const struct class_key *key,
 			struct reference r[N_REFERENCES])
 {
 	const struct baseline_class *c = NULL;
-	uint64_t mean, error, n = 0;
+	uint64_t mean, error;
 
 	/* without enough of them the widest is used */
-	for (int w = 0; w < BASELINE_WIDTHS && (!c || c->n < REFERENCE_FEW); w++) {
+	for (int w = 0; w < N_WIDTHS && (!c || c->n < REFERENCE_FEW); w++) {
 		const struct baseline_class *wider = find(b, key, w);
 
-		if (!wider || !wider->n)
-			continue;
-		c = wider;
-		n = here && here[w] > c->n ? here[w] : c->n;
+		if (wider && wider->n)
+			c = wider;
 	}
 	if (!c)
 		return false;
 	mean = mean_of(c);
 	error = (uint64_t)ceil(TWO_SIDED_95 * durations_standard_error(&c->moments));
-	reference_of(c, mean, n, &r[BY_HEADLINE]);
+	reference_of(c, mean, &r[BY_HEADLINE]);
 	if (c->n < REFERENCE_FEW) {
-		reference_of(c, c->moments.max_ns, n, &r[BY_LOW]);
-		reference_of(c, c->moments.min_ns, n, &r[BY_MIN]);
+		reference_of(c, c->moments.max_ns, &r[BY_LOW]);
+		reference_of(c, c->moments.min_ns, &r[BY_MIN]);
 	} else {
-		reference_of(c, mean + error, n, &r[BY_LOW]);
-		reference_of(c, mean > error ? mean - error : 0, n, &r[BY_MIN]);
+		reference_of(c, mean + error, &r[BY_LOW]);
+		reference_of(c, mean > error ? mean - error : 0, &r[BY_MIN]);
 	}
 	return true;
 }

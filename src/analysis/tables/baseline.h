@@ -26,19 +26,13 @@ int baseline_new(const struct classes *classes, struct baseline *b);
 void baseline_add(struct baseline *b, const struct class_key *key, const struct tally *t);
 void baseline_free(struct baseline *b);
 
-/* The key of a class, or of a wider one that it falls back to: 0, fine, to 2, coarse. */
-#define BASELINE_WIDTHS 3
-uint64_t baseline_key(const struct class_key *key, int width);
-
 /*
  * The mean operation of the class there, or of the wider one where there are too few: in
  * R[BY_HEADLINE], its time by cell rounded so that the cells sum to the duration. R[BY_LOW] and
  * R[BY_MIN] are as long as the mean might be: 1.96 standard errors more and less, of few the
- * longest and the shortest. HERE: of operations that are recorded only where they wait, how many
- * this trace has with the key of each width; those that it has more of did not wait there, so what
- * the others took is the mean of as many. NULL: all are recorded. False: there is none at all.
+ * longest and the shortest. False: there is none at all.
  */
-bool baseline_reference(const struct baseline *b, const struct class_key *key, const uint64_t *here,
+bool baseline_reference(const struct baseline *b, const struct class_key *key,
 			struct reference r[N_REFERENCES]);
 /* How long operations with the coarse key of KEY take there on average. False: there are none. */
 bool baseline_coarse_mean(const struct baseline *b, const struct class_key *key, uint64_t *ns);
