@@ -1,6 +1,7 @@
 /* OTF2 functions that wrap the library's: they repair what EZTrace writes. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,6 +54,48 @@ EXPORT OTF2_Archive *OTF2_Archive_Open(const char *path, const char *name, const
 		children_start(path);
 	}
 	return archive;
+}
+
+/*
+ * A full buffer is written to its file in the middle of some event, by calls in which a thread may
+ * be cancelled. EZTrace waits at the end for a thread that is still writing, so it must not.
+ */
+static OTF2_FlushCallbacks flush_of_eztrace;
+static __thread int cancel_state;
+
+static OTF2_FlushType before_flush(void *data, OTF2_FileType type, OTF2_LocationRef location,
+				   void *caller, bool final)
+{
+	OTF2_FlushType flush = OTF2_FLUSH;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	if (flush_of_eztrace.otf2_pre_flush)
+		flush = flush_of_eztrace.otf2_pre_flush(data, type, location, caller, final);
+	if (flush != OTF2_FLUSH)
+		pthread_setcancelstate(cancel_state, NULL);
+	return flush;
+}
+
+static OTF2_TimeStamp after_flush(void *data, OTF2_FileType type, OTF2_LocationRef location)
+{
+	OTF2_TimeStamp time = 0;
+
+	if (flush_of_eztrace.otf2_post_flush)
+		time = flush_of_eztrace.otf2_post_flush(data, type, location);
+	pthread_setcancelstate(cancel_state, NULL);
+	return time;
+}
+
+EXPORT OTF2_ErrorCode OTF2_Archive_SetFlushCallbacks(OTF2_Archive *archive,
+						     const OTF2_FlushCallbacks *callbacks,
+						     void *data)
+{
+	static const OTF2_FlushCallbacks ours = { before_flush, after_flush };
+
+	if (!callbacks)
+		return NEXT(OTF2_Archive_SetFlushCallbacks)(archive, callbacks, data);
+	flush_of_eztrace = *callbacks;
+	return NEXT(OTF2_Archive_SetFlushCallbacks)(archive, &ours, data);
 }
 
 /* EZTrace closes its archive at once; this is the last moment for definitions. */
