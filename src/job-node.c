@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -296,23 +297,14 @@ static int open_as(struct node *node, const char *whose)
 	return rc;
 }
 
-/* FOLDER is of the whole job, what is in it of one node each. 0 or -errno, reported. */
-static int open_folder(struct node *node, const char *folder)
+/* Opens the folder of this node in FOLDER, under a name that no other node has. 0 or -errno,
+ * reported. */
+static int open_own(struct node *node, const char *folder)
 {
 	char whose[RECORDING_JOB_BYTES];
-	struct folder whole;
-	int rc;
+	int rc = -EEXIST;
 
 	name_whose(node->job, whose);
-	rc = output_check_folder(folder);
-	if (rc == 0 && !node->job->is_node) {
-		rc = folder_take(folder, folder_mode(node->recording.options->mode), &whole);
-		if (rc == 0)
-			folder_close(&whole);
-	}
-	if (rc)
-		return rc;
-	rc = -EEXIST;
 	for (unsigned n = 1; rc == -EEXIST && n <= MAX_NAMESAKES; n++) {
 		char behind[16] = "";
 
@@ -326,6 +318,26 @@ static int open_folder(struct node *node, const char *folder)
 		}
 		rc = open_as(node, whose);
 	}
+	return rc;
+}
+
+/* FOLDER is of the whole job, what is in it of one node each. 0 or -errno, reported. */
+static int open_folder(struct node *node, const char *folder)
+{
+	struct folder whole = { .fd = -1 };
+	int rc = output_check_folder(folder);
+
+	if (rc == 0 && !node->job->is_node)
+		rc = folder_take(folder, folder_mode(node->recording.options->mode), &whole);
+	if (rc)
+		return rc;
+	/* two nodes of one name do not look for theirs at the same time; where a file system has no
+	 * locks of folders, that is left to chance */
+	if (whole.fd >= 0)
+		(void)flock(whole.fd, LOCK_EX);
+	rc = open_own(node, folder);
+	if (whole.fd >= 0)
+		folder_close(&whole);
 	node->recording.shown = node->shown;
 	if (rc == 0 && node->recording.options->force && !node->job->is_node)
 		job_unlink(folder);
