@@ -137,9 +137,7 @@ static int note_contended(struct sweep_thread *l, struct loss *loss, uint64_t ce
 	const struct class_references *refs = l->references;
 	struct tally *t = l->tally;
 
-	if (!t->contended)
-		__atomic_store_n(&t->contended, contended_new(ALL_CELLS), __ATOMIC_RELAXED);
-	if (!t->contended)
+	if (!loss_contended(t))
 		return -ENOMEM;
 	while (cells) {
 		enum cell c = cell_next(&cells);

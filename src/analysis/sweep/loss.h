@@ -21,6 +21,9 @@ struct loss {
 	uint64_t own_lost_ns[N_CELLS]; /* how much of what was lost */
 };
 
+/* What of T's operations was contended, made when it is first noted. NULL: no memory. */
+struct contended *loss_contended(struct tally *t);
+
 /*
  * own-work.c: takes out of what others caused LOSS, of L's operation, and out of the weights of
  * those the kernel named, what kernel threads did for L's thread meanwhile: while they had the CPU,

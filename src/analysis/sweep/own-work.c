@@ -50,14 +50,19 @@ void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss)
 	}
 }
 
+struct contended *loss_contended(struct tally *t)
+{
+	if (!t->contended)
+		__atomic_store_n(&t->contended, contended_new(ALL_CELLS), __ATOMIC_RELAXED);
+	return t->contended;
+}
+
 int loss_note_own(struct sweep_thread *l, const struct loss *loss)
 {
 	struct tally *t = l->tally;
 	uint64_t cells = loss->own;
 
-	if (!t->contended)
-		__atomic_store_n(&t->contended, contended_new(ALL_CELLS), __ATOMIC_RELAXED);
-	if (!t->contended)
+	if (!loss_contended(t))
 		return -ENOMEM;
 	while (cells) {
 		enum cell c = cell_next(&cells);
