@@ -42,6 +42,7 @@ eta_ext_libeta_a_SOURCES = \
 	eta-ext/base/paged-array.c eta-ext/base/paged-array.h \
 	eta-ext/base/plural.h \
 	eta-ext/format/otf2-flags.h \
+	eta-ext/merge/flushes.c \
 	eta-ext/merge/match-calls.c \
 	eta-ext/merge/match-requests.c \
 	eta-ext/merge/match-requests.h \
@@ -56,6 +57,8 @@ eta_ext_libeta_a_SOURCES = \
 	eta-ext/merge/services.c \
 	eta-ext/merge/services.h \
 	eta-ext/merge/steals.c \
+	eta-ext/merge/waiters.c \
+	eta-ext/merge/waiters.h \
 	eta-ext/merge/match-calls.h \
 	eta-ext/logs/log.c \
 	eta-ext/logs/log.h \

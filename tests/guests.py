@@ -79,8 +79,10 @@ def connect(where, qemu, console):
     return monitor, answers
 
 
-def limited_images(per_second):
-    """images/a.img and images/b.img on one device that reads so often in a second for the control group that is returned."""
+def images_on_one_device(formatted=False):
+    """
+    images/a.img and images/b.img, on one device: the one below it. FORMATTED: each has a file system, else it has random bytes.
+    """
     need("losetup")
     with open("disk", "wb") as file:
         file.truncate(300 << 20)
@@ -100,9 +102,16 @@ def limited_images(per_second):
     for name in "a.img", "b.img":
         with open(f"images/{name}", "wb") as file:
             file.write(os.urandom(1 << 20) * 80)
+        if formatted:
+            run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", f"images/{name}")
     run("sync")
-    number = os.stat(below).st_rdev
-    return cgroup("blkio", **{"blkio__throttle__read_iops_device": f"{os.major(number)}:{os.minor(number)} {per_second}"})
+    return below
+
+
+def limited_images(per_second, direction="read", formatted=False):
+    """The same; the device reads, or writes, so often in a second for the control group that is returned."""
+    number = os.stat(images_on_one_device(formatted)).st_rdev
+    return cgroup("blkio", **{f"blkio__throttle__{direction}_iops_device": f"{os.major(number)}:{os.minor(number)} {per_second}"})
 
 
 class Unheard(Exception):

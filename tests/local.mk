@@ -235,7 +235,7 @@ endif
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
 slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-qcow2.py \
 	tests/cases/kernel-vm-score.py tests/cases/overhead-guests.py tests/cases/kernel-vm-grows.py \
-	tests/cases/kernel-vm-steal.py
+	tests/cases/kernel-vm-steal.py tests/cases/kernel-vm-sync.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests) $(probe_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(probe_tests) $(slow_tests) tests/package/try.sh

@@ -22,6 +22,17 @@ enum {
 #define FIRST_SLACK_NS 20000000
 #define SLACK_NS 2000000
 
+/* The next transfer: as a struct requests has it. */
+static int next_transfer(const struct requests *requests, struct request *one)
+{
+	int rc;
+
+	do
+		rc = requests->next(requests->arg, one);
+	while (rc > 0 && one->flush);
+	return rc;
+}
+
 /* ---- the vote ---- */
 
 /* By what equal requests have in common. */
@@ -43,7 +54,7 @@ int requests_sample(const struct requests *guest, struct request_sample *sample)
 	size_t n = 0;
 	int rc = v ? 1 : -ENOMEM;
 
-	while (rc > 0 && (rc = guest->next(guest->arg, &one)) > 0) {
+	while (rc > 0 && (rc = next_transfer(guest, &one)) > 0) {
 		if (seen++ % step)
 			continue;
 		v[n++] = one;
@@ -129,7 +140,7 @@ int requests_vote(const struct request_sample *sample, const struct requests *ho
 	struct request one;
 	int rc = 1;
 
-	while (rc > 0 && (rc = host->next(host->arg, &one)) > 0) {
+	while (rc > 0 && (rc = next_transfer(host, &one)) > 0) {
 		const struct request *like = NULL;
 		size_t n_like = find_equal(sample, &one, &like);
 
@@ -268,7 +279,7 @@ static int move_window(struct matching *m, int64_t first_ns, int64_t last_ns)
 	       (m->n == m->first || (int64_t)m->window[m->n - 1].end_ns <= last_ns)) {
 		if (!ARRAY_FITS(m->window, m->n + 1, m->room))
 			return -ENOMEM;
-		rc = m->host->next(m->host->arg, &m->window[m->n]);
+		rc = next_transfer(m->host, &m->window[m->n]);
 		if (rc < 0)
 			return rc;
 		m->host_ended = rc == 0;
@@ -405,7 +416,7 @@ int requests_match(const struct requests *guest, const struct requests *host, in
 	struct request one;
 	int rc = 1;
 
-	while (rc > 0 && (rc = guest->next(guest->arg, &one)) > 0) {
+	while (rc > 0 && (rc = next_transfer(guest, &one)) > 0) {
 		int failed = match_one(&m, &one);
 
 		rc = failed ? failed : rc;
@@ -428,7 +439,7 @@ int requests_assign(const struct requests *guest, const struct requests *host, u
 	struct request one;
 	int rc = 1;
 
-	while (rc > 0 && (rc = guest->next(guest->arg, &one)) > 0) {
+	while (rc > 0 && (rc = next_transfer(guest, &one)) > 0) {
 		int failed = match_one(&m, &one);
 
 		rc = failed ? failed : rc;

@@ -12,9 +12,11 @@
 
 struct request {
 	uint64_t begin_ns, end_ns; /* by the clock of its own side */
-	uint64_t offset, bytes;	   /* on the disk, in the image: bytes > 0 */
+	uint64_t offset, bytes;	   /* on the disk, in the image */
 	bool write;
-	bool clock_only;		/* for the clock: it is in no trace of the guest */
+	bool clock_only; /* for the clock: it is in no trace of the guest */
+	bool flush;   /* no transfer: a flush of the guest's disk, a sync of the image; bytes 0 */
+	bool no_file; /* a guest's: a journal's or of metadata */
 	uint32_t location;		/* of its trace */
 	uint32_t owner;			/* tid of the thread whose pages it writes, 0: its own */
 	uint32_t number;		/* of a requests_pair_fn; 0: it has given none */
@@ -26,6 +28,11 @@ struct requests {
 	int (*next)(void *arg, struct request *request);
 	void *arg;
 };
+
+/*
+ * The functions below compare transfers. They leave out flushes: by those it cannot be told which
+ * of the host's is which of the guest's.
+ */
 
 /* Some requests of a guest, evenly over its run, for requests_vote. */
 struct request_sample {

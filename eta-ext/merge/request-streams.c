@@ -19,7 +19,7 @@ struct reader {
 	uint32_t location;
 };
 
-enum direction { NO_TRANSFER, READS, WRITES };
+enum direction { NO_TRANSFER, READS, WRITES, SYNCS };
 
 struct request_stream {
 	struct eta_trace *trace;
@@ -38,7 +38,7 @@ struct request_stream {
 	struct request_file file;
 };
 
-/* "vfs:sys_pwrite64", "vfs:aio_read", "vfs:io_uring_write": what such a region does. */
+/* "vfs:sys_pwrite64", "vfs:aio_read", "vfs:io_uring_fsync": what such a region does. */
 static enum direction direction_of(const struct eta_region *region)
 {
 	const char *name = region->name;
@@ -47,6 +47,8 @@ static enum direction direction_of(const struct eta_region *region)
 		return NO_TRANSFER;
 	if (strstr(name, "readahead") || strstr(name, "readlink"))
 		return NO_TRANSFER;
+	if (strstr(name, "fsync") || strstr(name, "fdatasync"))
+		return SYNCS;
 	return strstr(name, "write") ? WRITES : strstr(name, "read") ? READS : NO_TRANSFER;
 }
 
@@ -182,17 +184,24 @@ void request_stream_free(struct request_stream *s)
 static bool take_block(const struct request_stream *s, const struct eta_event *event,
 		       struct request *request)
 {
-	const uint16_t wanted = ETA_EVENT_BLOCK_IO | ETA_HAS_SIZE | ETA_HAS_OFFSET | ETA_HAS_END;
+	const uint16_t wanted = ETA_EVENT_BLOCK_IO | ETA_HAS_END;
+	const uint16_t transfers = ETA_HAS_SIZE | ETA_HAS_OFFSET;
+	bool flush = event->mode == ETA_IO_FLUSH;
 
-	if (event->kind != ETA_IO_BEGIN || (event->has & wanted) != wanted || !event->size ||
-	    event->mode == ETA_IO_FLUSH || event->handle == ETA_NONE ||
-	    s->trace->defs.handles[event->handle].device != s->dev)
+	if (event->kind != ETA_IO_BEGIN || (event->has & wanted) != wanted ||
+	    event->handle == ETA_NONE || s->trace->defs.handles[event->handle].device != s->dev)
+		return false;
+	/* a discard has a size */
+	if (flush ? event->has & ETA_HAS_SIZE && event->size
+		  : (event->has & transfers) != transfers || !event->size)
 		return false;
 	*request = (struct request){ .begin_ns = event->time_ns,
 				     .end_ns = event->end_ns,
-				     .offset = (uint64_t)event->offset,
-				     .bytes = event->size,
+				     .offset = flush ? 0 : (uint64_t)event->offset,
+				     .bytes = flush ? 0 : event->size,
 				     .write = event->mode == ETA_IO_WRITE,
+				     .flush = flush,
+				     .no_file = !(event->has & ETA_HAS_FILE),
 				     .owner = event->owner };
 	return true;
 }
@@ -208,11 +217,25 @@ static bool is_on_path(const struct request_stream *s, const struct eta_event *e
 	return file != ETA_NONE && strcmp(defs->files[file].path, s->image->path) == 0;
 }
 
-/* Does EVENT end a transfer of READER's to or from the file, of which something was moved? */
+/* Is EVENT the begin of a transfer or sync of the file that is not known by its name alone? */
+static bool is_on_file(const struct request_stream *s, const struct eta_event *event,
+		       enum direction direction)
+{
+	const uint16_t wanted =
+		direction == SYNCS ? ETA_HAS_FILE : ETA_HAS_FILE | ETA_HAS_SIZE | ETA_HAS_OFFSET;
+
+	return (event->has & wanted) == wanted && event->inode == s->image->inode &&
+	       event->dev == s->image->dev;
+}
+
+/*
+ * Does EVENT end a transfer of READER's to or from the file, of which something was moved, or a
+ * sync of it?
+ */
 static bool take_call(const struct request_stream *s, struct reader *reader,
 		      const struct eta_event *event, struct request *request)
 {
-	const uint16_t wanted = ETA_HAS_FILE | ETA_HAS_SIZE | ETA_HAS_OFFSET;
+	const uint16_t place = ETA_HAS_SIZE | ETA_HAS_OFFSET;
 	bool ends;
 
 	if (event->kind == ETA_ENTER) {
@@ -221,10 +244,8 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 		reader->depth++;
 		if (reader->at || direction == NO_TRANSFER)
 			return false;
-		if (s->image->path
-			    ? (event->has & wanted & ~ETA_HAS_FILE) != (wanted & ~ETA_HAS_FILE)
-			    : (event->has & wanted) != wanted || event->inode != s->image->inode ||
-				      event->dev != s->image->dev)
+		if (s->image->path ? direction == SYNCS || (event->has & place) != place
+				   : !is_on_file(s, event, direction))
 			return false;
 		if (s->image->path)
 			reader->maybe = reader->depth;
@@ -233,7 +254,8 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 		reader->open = (struct request){ .begin_ns = event->time_ns,
 						 .offset = (uint64_t)event->offset,
 						 .bytes = event->size,
-						 .write = direction == WRITES };
+						 .write = direction == WRITES,
+						 .flush = direction == SYNCS };
 		return false;
 	}
 	if (event->kind == ETA_IO_BEGIN && reader->maybe == reader->depth && reader->depth &&
@@ -248,9 +270,15 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 		return false;
 	reader->at = 0;
 	reader->open.end_ns = event->time_ns;
-	if (event->has & ETA_EVENT_TRUNCATED || (event->has & ETA_HAS_RET && event->ret <= 0))
+	if (event->has & ETA_EVENT_TRUNCATED)
 		return false;
 	*request = reader->open;
+	if (request->flush) {
+		request->offset = request->bytes = 0;
+		return true;
+	}
+	if (event->has & ETA_HAS_RET && event->ret <= 0)
+		return false;
 	if (event->has &
 	    ETA_HAS_RET) /* the size may not be known, and may be more than there was */
 		request->bytes = (uint64_t)event->ret;

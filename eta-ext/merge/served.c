@@ -6,8 +6,8 @@
 
 size_t services_first_of(const struct services *s, bool calls, const struct merge_part *part)
 {
-	const uint32_t *list = calls ? s->calls_by_thread : s->requests_by_thread;
-	size_t low = 0, high = calls ? s->n_calls : s->n_requests;
+	const uint32_t *list = calls ? s->calls_by_thread : s->by_thread.at;
+	size_t low = 0, high = calls ? s->n_calls : s->by_thread.n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -64,6 +64,16 @@ static bool locate_in(const struct merge *merge, uint32_t location, struct merge
 	return false;
 }
 
+const struct service_call *services_call_at(const struct merge *merge, uint32_t input,
+					    uint32_t location, uint64_t time_ns)
+{
+	struct merge_part part = { .input = input };
+
+	return locate_in(merge, location, &part)
+		       ? call_before(merge->services, &part, time_ns, false)
+		       : NULL;
+}
+
 /* Is INPUT, of a guest, the host of another one? */
 static bool is_host(const struct services *s, uint32_t input)
 {
@@ -96,7 +106,8 @@ uint32_t services_served(const struct merge *merge, const struct service_call *c
 		found = owner == ETA_NONE ? s->located[r->input][r->location] : owner;
 		if (!is_host(s, r->input) || (owner != ETA_NONE && !locate_in(merge, owner, &part)))
 			break;
-		call = call_before(s, &part, r->begin_ns, owner != ETA_NONE);
+		/* a commit is for who waits for it, pages are of who wrote them */
+		call = call_before(s, &part, r->begin_ns, owner != ETA_NONE && !r->journal);
 	}
 	return found;
 }

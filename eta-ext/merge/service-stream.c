@@ -4,25 +4,10 @@
 #include <stdlib.h>
 
 #include "eta-ext/base/array.h"
-#include "services.h"
+#include "waiters.h"
 
 /* How far back the last write of a thread is looked for. */
 enum { BACK_MAX = 65536 };
-
-/* What a thread does while a region is its innermost one. */
-enum inside {
-	RESTS,
-	WAITS, /* maybe for a request */
-	RUNS,  /* or would if it had a CPU */
-};
-
-/* A thread of a guest, whose waits and CPU are its host's. */
-struct waiter {
-	const struct service_guest *guest; /* NULL: it is none */
-	uint32_t cpu;			   /* 1 + that of the guest, 0: not known */
-	const uint32_t *requests;	   /* its own, by begin */
-	size_t n_requests, first_request;
-};
 
 struct service_stream {
 	const struct merge *merge;
@@ -33,7 +18,7 @@ struct service_stream {
 	size_t n_calls, next_call;
 	const struct service_call *call; /* open now; NULL: none */
 	size_t depth, at;		 /* depth of that */
-	struct waiter own;
+	struct waiter own;		 /* this thread */
 	/* of the input that was last asked for: guest_of */
 	const struct service_guest *asked;
 	uint32_t asked_input;
@@ -61,16 +46,13 @@ int service_stream_new(const struct merge *merge, const struct merge_part *part,
 	stream->merge = merge;
 	stream->services = s;
 	stream->part = *part;
-	stream->own.guest = stream->asked = services_guest(merge, part->input);
+	stream->asked = services_guest(merge, part->input);
 	stream->asked_input = part->input;
 	stream->machine = s->machines[s->located[part->input][part->location]];
 	stream->calls = s->calls_by_thread + services_first_of(s, true, part);
 	stream->n_calls =
 		(size_t)(s->calls_by_thread + services_first_of(s, true, &behind) - stream->calls);
-	stream->own.requests = s->requests_by_thread + services_first_of(s, false, part);
-	stream->own.n_requests =
-		(size_t)(s->requests_by_thread + services_first_of(s, false, &behind) -
-			 stream->own.requests);
+	waiter_init(merge, part, stream->asked, &stream->own);
 	return 0;
 }
 
@@ -274,77 +256,22 @@ static int put_request(struct service_stream *s, const struct waiter *w,
 	return rc;
 }
 
-/* Of the thread's requests in flight at TIME_NS the one that ends last: that is waited for. */
-static const struct service_request *request_at(const struct services *all, const struct waiter *w,
-						uint64_t time_ns, uint64_t *until_ns)
+/* What the host did from FROM_NS to TO_NS, for which W waits where it is INSIDE. */
+static int put_host(struct service_stream *s, struct waiter *w, enum inside inside,
+		    uint64_t from_ns, uint64_t to_ns)
 {
-	const struct service_request *best = NULL;
-
-	for (size_t i = w->first_request; i < w->n_requests; i++) {
-		const struct service_request *r = &all->requests[w->requests[i]];
-
-		if (r->begin_ns > time_ns) {
-			if (r->begin_ns >= *until_ns)
-				break;
-			if (best && r->end_ns <= best->end_ns)
-				continue;
-			*until_ns = r->begin_ns;
-			break;
-		}
-		if (r->end_ns > time_ns && (!best || r->end_ns > best->end_ns))
-			best = r;
-	}
-	if (best && best->end_ns < *until_ns)
-		*until_ns = best->end_ns;
-	return best;
-}
-
-/* What the host did from FROM_NS to TO_NS, for which W waits. */
-static int put_host(struct service_stream *s, struct waiter *w, uint64_t from_ns, uint64_t to_ns)
-{
-	const struct services *all = s->services;
 	int rc = 0;
 
-	while (w->first_request < w->n_requests &&
-	       all->requests[w->requests[w->first_request]].end_ns <= from_ns)
-		w->first_request++;
 	while (rc == 0 && from_ns < to_ns) {
 		uint64_t until_ns = to_ns;
-		const struct service_request *request = request_at(all, w, from_ns, &until_ns);
+		const struct service_request *request =
+			waiter_request(s->services, w, inside, from_ns, &until_ns);
 
 		if (request)
 			rc = put_request(s, w, request, from_ns, until_ns);
 		from_ns = until_ns;
 	}
 	return rc;
-}
-
-/* What the thread PART does in its REGION. */
-static enum inside inside_of(const struct merge *merge, const struct merge_part *part,
-			     uint32_t region)
-{
-	const struct eta_defs *defs = &merge->inputs[part->input].trace->defs;
-	const struct eta_location *location = &defs->locations[part->location];
-	enum eta_level level = defs->regions[region].level;
-
-	switch (defs->regions[region].reason) {
-	case ETA_REASON_QUEUE:
-	case ETA_REASON_DEVICE:
-	case ETA_REASON_OTHER_WAIT:
-	case ETA_REASON_PAGE_LOCK:
-	case ETA_REASON_PAGE_WRITEBACK_WAIT:
-		return WAITS;
-	case ETA_REASON_NONE:
-	case ETA_REASON_LOOKUP:
-	case ETA_REASON_SPIN_LOCK:
-	case ETA_REASON_RUN_QUEUE:
-	case ETA_REASON_WAKE_UP:
-		/* nobody runs in a track; a library call is not seen to sleep */
-		return location->track || level == ETA_LEVEL_USER || level == ETA_LEVEL_NONE ? RESTS
-											     : RUNS;
-	default:
-		return RESTS;
-	}
 }
 
 /* ---- where the host is a guest itself ---- */
@@ -356,29 +283,6 @@ static const struct service_guest *guest_of(struct service_stream *s, uint32_t i
 		s->asked_input = input;
 	}
 	return s->asked;
-}
-
-/* The thread of QEMU that does CALL, in a guest, with its requests from then on. */
-static void waiter_of(const struct service_stream *s, const struct service_call *call,
-		      const struct service_guest *guest, struct waiter *w)
-{
-	const struct merge_part part = { call->input, call->location };
-	const struct merge_part behind = { call->input, call->location + 1 };
-	const struct services *all = s->services;
-	size_t low = services_first_of(all, false, &part);
-	size_t end = services_first_of(all, false, &behind), high = end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all->requests[all->requests_by_thread[middle]].begin_ns < call->begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*w = (struct waiter){ .guest = guest,
-			      .requests = all->requests_by_thread + low,
-			      .n_requests = end - low };
 }
 
 /* What the host of CALL's thread did from FROM_NS to TO_NS, while that was in its REGION. */
@@ -394,10 +298,11 @@ static int put_below(struct service_stream *s, const struct service_call *call, 
 	/* of damaged inputs two may be guests of each other */
 	if (inside == RESTS || s->nesting == s->services->n_guests)
 		return 0;
-	waiter_of(s, call, guest, &below);
+	waiter_init(s->merge, &part, guest, &below);
+	waiter_begin(s->services, &below, from_ns);
 	s->nesting++;
-	rc = inside == WAITS ? put_host(s, &below, from_ns, to_ns)
-			     : put_steals(s, &below, from_ns, to_ns, true, ETA_NONE);
+	rc = inside == RUNS ? put_steals(s, &below, from_ns, to_ns, true, ETA_NONE)
+			    : put_host(s, &below, inside, from_ns, to_ns);
 	s->nesting--;
 	return rc;
 }
@@ -437,8 +342,9 @@ static int image_order(const struct service_stream *s, const struct service_call
 }
 
 /*
- * The call that the request of EVENT is for: one that is under way on the image; of writeback the
- * last write of the thread that dirtied the pages, or on the image. NULL: none.
+ * The call that the request of EVENT is for: one that is under way on the image; of writeback, also
+ * in a sync of it, the last write of the thread that dirtied the pages, or on the image; of a
+ * journal the one that waits for it. NULL: none.
  */
 static const struct service_call *call_of(const struct service_stream *s,
 					  const struct eta_event *event)
@@ -448,10 +354,14 @@ static const struct service_call *call_of(const struct service_stream *s,
 	size_t low = 0, high = all->n_calls;
 	uint32_t owner;
 
-	if (s->call)
+	if (s->call && !s->call->sync)
 		return s->call;
+	owner = event->owner ? services_thread(all, s->machine, event->owner, event->time_ns)
+			     : ETA_NONE;
 	if (!(event->has & ETA_HAS_FILE) || !event->inode)
-		return NULL;
+		return s->call || owner == ETA_NONE
+			       ? s->call
+			       : services_call_at(s->merge, s->part.input, owner, event->time_ns);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -460,14 +370,14 @@ static const struct service_call *call_of(const struct service_stream *s,
 		else
 			high = middle;
 	}
-	owner = event->owner ? services_thread(all, s->machine, event->owner, event->time_ns)
-			     : ETA_NONE;
 	for (size_t n = 0; low-- > 0 && n < BACK_MAX; n++) {
 		const struct service_call *call = &all->calls[all->calls_by_image[low]];
 
 		if (call->input != s->part.input || call->dev != event->dev ||
 		    call->inode != event->inode)
 			break;
+		if (call->sync)
+			continue;
 		if (!event->owner && call->end_ns >= event->time_ns &&
 		    call->write == (event->mode == ETA_IO_WRITE))
 			return call;
@@ -477,7 +387,7 @@ static const struct service_call *call_of(const struct service_stream *s,
 			return call;
 		last = last ? last : call;
 	}
-	return last;
+	return last ? last : s->call;
 }
 
 /* Locations of an input that has guests already. */
@@ -527,10 +437,10 @@ static int take(struct service_stream *s, const struct eta_event *event)
 	struct eta_event *out;
 	int rc = 0;
 
-	if (inside == WAITS && s->own.n_requests)
-		rc = put_host(s, &s->own, s->last_ns, event->time_ns);
-	else if (inside == RUNS && s->own.guest)
+	if (inside == RUNS && s->own.guest)
 		rc = put_steals(s, &s->own, s->last_ns, event->time_ns, true, ETA_NONE);
+	else if (inside != RESTS && waiter_has(&s->own, inside))
+		rc = put_host(s, &s->own, inside, s->last_ns, event->time_ns);
 	s->last_ns = event->time_ns;
 	if (rc)
 		return rc;

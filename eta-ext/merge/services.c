@@ -15,9 +15,6 @@
 #include "eta-ext/trace/machines.h"
 #include "request-streams.h"
 
-/* Beside how well the clock is known. */
-#define SLACK_NS 10000
-
 void services_free(struct services *s)
 {
 	if (!s)
@@ -31,7 +28,9 @@ void services_free(struct services *s)
 	paged_free(s->links);
 	paged_free(s->calls_by_thread);
 	paged_free(s->calls_by_image);
-	paged_free(s->requests_by_thread);
+	paged_free(s->by_thread.at);
+	paged_free(s->by_owner.at);
+	paged_free(s->journals.at);
 	free(s->threads);
 	free(s->machines);
 	free(s->located);
@@ -58,7 +57,7 @@ int services_begin(struct merge *merge, const struct service_pair *pair)
 /* ---- which calls ---- */
 
 struct assigning {
-	struct services *s;
+	struct merge *merge;
 	const struct service_pair *pair;
 	const struct request_stream *host;
 	struct request last_guest;
@@ -71,28 +70,40 @@ static bool same_request(const struct request *a, const struct request *b)
 	       a->location == b->location;
 }
 
-static int add_request(struct assigning *a, const struct request *guest)
+/*
+ * What a commit waits for: requests of the kernel's threads that are of no file, and all of ext4's
+ * journal, which writes data that has to be on the disk before.
+ */
+static bool is_journal(const struct eta_location *location, const struct request *guest)
 {
-	struct services *s = a->s;
+	return location->kind == ETA_LOCATION_KERNEL_THREAD &&
+	       (guest->no_file || strncmp(location->name, "jbd2/", 5) == 0);
+}
+
+int services_add_request(struct merge *merge, const struct service_pair *pair,
+			 const struct request *guest)
+{
+	struct services *s = merge->services;
+	const struct eta_defs *defs = &merge->inputs[pair->guest].trace->defs;
 
 	if (!PAGED_FITS(s->requests, s->n_requests + 1, s->requests_room))
 		return -ENOMEM;
 	s->requests[s->n_requests++] = (struct service_request){
 		.begin_ns = guest->begin_ns,
 		.end_ns = guest->end_ns,
-		.input = a->pair->guest,
+		.input = pair->guest,
 		.location = guest->location,
 		.owner = guest->owner,
 		.first_link = (uint32_t)s->n_links,
+		.journal = is_journal(&defs->locations[guest->location], guest),
 	};
-	a->last_guest = *guest;
-	a->any = true;
 	return 0;
 }
 
-static int add_call(struct assigning *a, struct request *host)
+int services_add_call(struct merge *merge, const struct service_pair *pair,
+		      const struct request_stream *stream, struct request *host)
 {
-	struct services *s = a->s;
+	struct services *s = merge->services;
 
 	if (!PAGED_FITS(s->calls, s->n_calls + 1, s->calls_room) ||
 	    !PAGED_FITS(s->pieces, s->n_pieces + host->n_pieces, s->pieces_room))
@@ -100,20 +111,32 @@ static int add_call(struct assigning *a, struct request *host)
 	s->calls[s->n_calls++] = (struct service_call){
 		.begin_ns = host->begin_ns,
 		.end_ns = host->end_ns,
-		.inode = a->pair->image.inode,
-		.dev = a->pair->image.dev,
-		.input = a->pair->host,
+		.inode = pair->image.inode,
+		.dev = pair->image.dev,
+		.input = pair->host,
 		.location = host->location,
 		.request = (uint32_t)s->n_requests - 1,
 		.first_piece = (uint32_t)s->n_pieces,
 		.n_pieces = host->n_pieces,
 		.write = host->write,
+		.sync = host->flush,
 	};
 	if (host->n_pieces)
-		memcpy(s->pieces + s->n_pieces, request_stream_pieces(a->host, host),
+		memcpy(s->pieces + s->n_pieces, request_stream_pieces(stream, host),
 		       host->n_pieces * sizeof(*s->pieces));
 	s->n_pieces += host->n_pieces;
 	host->number = (uint32_t)s->n_calls;
+	return 0;
+}
+
+int services_add_link(struct merge *merge, uint32_t call)
+{
+	struct services *s = merge->services;
+
+	if (!PAGED_FITS(s->links, s->n_links + 1, s->links_room))
+		return -ENOMEM;
+	s->links[s->n_links++] = call;
+	s->requests[s->n_requests - 1].n_links++;
 	return 0;
 }
 
@@ -121,34 +144,36 @@ static int add_call(struct assigning *a, struct request *host)
 static int add_pair(void *arg, const struct request *guest, struct request *host)
 {
 	struct assigning *a = arg;
-	struct services *s = a->s;
 	int rc = 0;
 
-	if (!a->any || !same_request(&a->last_guest, guest))
-		rc = add_request(a, guest);
+	if (!a->any || !same_request(&a->last_guest, guest)) {
+		rc = services_add_request(a->merge, a->pair, guest);
+		a->last_guest = *guest;
+		a->any = true;
+	}
 	if (rc == 0 && !host->number)
-		rc = add_call(a, host);
-	if (rc || !PAGED_FITS(s->links, s->n_links + 1, s->links_room))
-		return rc ? rc : -ENOMEM;
-	s->links[s->n_links++] = host->number - 1;
-	s->requests[s->n_requests - 1].n_links++;
-	return 0;
+		rc = services_add_call(a->merge, a->pair, a->host, host);
+	return rc ? rc : services_add_link(a->merge, host->number - 1);
 }
 
-/* The guest's requests by its host's clock. */
-struct by_clock {
-	struct request_stream *stream;
-	const struct eta_clock_map *clock;
-};
-
-static int next_by_clock(void *arg, struct request *request)
+int services_open(struct merge *merge, const struct service_pair *pair,
+		  struct service_requests *requests)
 {
-	struct by_clock *b = arg;
-	int rc = request_stream_next(b->stream, request);
+	const struct merge_input *input = &merge->inputs[pair->guest];
+
+	requests->clock = &input->clock;
+	return request_stream_device(&merge->requests, input->trace, pair->device, false,
+				     &requests->stream);
+}
+
+int services_next(void *requests, struct request *request)
+{
+	const struct service_requests *r = requests;
+	int rc = request_stream_next(r->stream, request);
 
 	if (rc > 0) {
-		request->begin_ns = eta_clock_convert(b->clock, request->begin_ns);
-		request->end_ns = eta_clock_convert(b->clock, request->end_ns);
+		request->begin_ns = eta_clock_convert(r->clock, request->begin_ns);
+		request->end_ns = eta_clock_convert(r->clock, request->end_ns);
 	}
 	return rc;
 }
@@ -163,27 +188,25 @@ static int note_disk(struct service_guest *guest, const struct service_pair *pai
 
 int services_match(struct merge *merge, const struct service_pair *pair)
 {
-	const struct merge_input *input = &merge->inputs[pair->guest];
 	struct services *s = merge->services;
-	struct by_clock guest = { .clock = &input->clock };
+	struct service_requests guest = { 0 };
 	struct request_stream *host = NULL;
-	struct assigning a = { .s = s, .pair = pair };
+	struct assigning a = { .merge = merge, .pair = pair };
 	int rc = note_disk(&s->guests[s->n_guests - 1], pair);
 
 	if (rc == 0)
-		rc = request_stream_device(&merge->requests, input->trace, pair->device, false,
-					   &guest.stream);
+		rc = services_open(merge, pair, &guest);
 	if (rc == 0)
 		rc = request_stream_file(&merge->requests, merge->inputs[pair->host].trace,
 					 &pair->image, &host);
 	a.host = host;
 	if (rc == 0)
-		rc = requests_assign(&(struct requests){ next_by_clock, &guest },
+		rc = requests_assign(&(struct requests){ services_next, &guest },
 				     &(struct requests){ request_stream_next, host },
-				     input->clock.error_ns + SLACK_NS, add_pair, &a);
+				     guest.clock->error_ns + SERVICE_SLACK_NS, add_pair, &a);
 	request_stream_free(guest.stream);
 	request_stream_free(host);
-	return rc;
+	return rc ? rc : services_flushes(merge, pair);
 }
 
 /* ---- in the result ---- */
@@ -258,6 +281,29 @@ static int requests_by_thread(const void *left, const void *right, void *arg)
 	return order ? order : compare(l, r);
 }
 
+static int requests_by_owner(const void *left, const void *right, void *arg)
+{
+	const struct services *s = arg;
+	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
+	const struct service_request *a = &s->requests[l], *b = &s->requests[r];
+	int order = compare(a->input, b->input);
+
+	order = order ? order : compare(a->owner, b->owner);
+	order = order ? order : compare(a->begin_ns, b->begin_ns);
+	return order ? order : compare(l, r);
+}
+
+static int requests_by_input(const void *left, const void *right, void *arg)
+{
+	const struct services *s = arg;
+	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
+	const struct service_request *a = &s->requests[l], *b = &s->requests[r];
+	int order = compare(a->input, b->input);
+
+	order = order ? order : compare(a->begin_ns, b->begin_ns);
+	return order ? order : compare(l, r);
+}
+
 static uint32_t *sorted(struct services *s, size_t n,
 			int (*order)(const void *, const void *, void *))
 {
@@ -270,6 +316,41 @@ static uint32_t *sorted(struct services *s, size_t n,
 	if (n)
 		qsort_r(list, n, sizeof(*list), order, s);
 	return list;
+}
+
+static bool has_thread(const struct service_request *r)
+{
+	return !r->implied;
+}
+
+static bool has_owner(const struct service_request *r)
+{
+	return r->owner && !r->implied;
+}
+
+static bool of_journal(const struct service_request *r)
+{
+	return r->journal;
+}
+
+/* The requests that are WANTED. 0 or -ENOMEM. */
+static int list_requests(struct services *s, struct service_list *list,
+			 bool (*wanted)(const struct service_request *),
+			 int (*order)(const void *, const void *, void *))
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_requests; i++)
+		n += wanted(&s->requests[i]);
+	list->at = paged_grow(NULL, 0, n + 1, sizeof(*list->at), SIZE_MAX).at;
+	if (!list->at)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_requests; i++)
+		if (wanted(&s->requests[i]))
+			list->at[list->n++] = i;
+	if (list->n)
+		qsort_r(list->at, list->n, sizeof(*list->at), order, s);
+	return 0;
 }
 
 /* Asked for at each wait, so that the hosts' names are looked up once. */
@@ -424,11 +505,15 @@ int services_settle(struct eta_trace *trace, struct merge *merge)
 	convert(merge);
 	s->calls_by_thread = sorted(s, s->n_calls, calls_by_thread);
 	s->calls_by_image = sorted(s, s->n_calls, calls_by_image);
-	s->requests_by_thread = sorted(s, s->n_requests, requests_by_thread);
+	rc = list_requests(s, &s->by_thread, has_thread, requests_by_thread);
+	rc = rc ? rc : list_requests(s, &s->by_owner, has_owner, requests_by_owner);
+	rc = rc ? rc : list_requests(s, &s->journals, of_journal, requests_by_input);
+	if (rc)
+		return rc;
 	s->virtio = eta_defs_region(trace, "block:virtio", ETA_LEVEL_BLOCK, "");
 	s->steal = eta_defs_region(trace, "cpu:steal", ETA_LEVEL_CPU, "");
-	if (!s->calls_by_thread || !s->calls_by_image || !s->requests_by_thread ||
-	    s->virtio == ETA_NONE || s->steal == ETA_NONE)
+	if (!s->calls_by_thread || !s->calls_by_image || s->virtio == ETA_NONE ||
+	    s->steal == ETA_NONE)
 		return -ENOMEM;
 	rc = find_threads(s);
 	if (rc == 0)

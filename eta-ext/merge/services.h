@@ -6,6 +6,9 @@
 #include "merge.h"
 #include "request-streams.h"
 
+/* Beside how well the clock is known. */
+#define SERVICE_SLACK_NS 10000
+
 /* A guest among the inputs, and one of its disks. */
 struct service_pair {
 	uint32_t guest, host; /* inputs */
@@ -24,6 +27,7 @@ struct service_call {
 	uint32_t request; /* the first one that it was for */
 	uint32_t first_piece, n_pieces;
 	bool write;
+	bool sync; /* of the image, which moves no bytes of its own */
 };
 
 /* A request of a guest, and the calls for it. */
@@ -32,6 +36,8 @@ struct service_request {
 	uint32_t input, location;
 	uint32_t owner; /* tid of the thread whose pages it writes, 0: its own */
 	uint32_t first_link, n_links;
+	bool journal; /* one that a commit waits for */
+	bool implied; /* a flush that is no request in the trace: LOCATION has written before */
 };
 
 struct service_guest {
@@ -77,7 +83,12 @@ struct services {
 	const struct eta_trace *trace; /* the result */
 	uint32_t *calls_by_thread;     /* by input, location, begin */
 	uint32_t *calls_by_image;      /* by input, dev, inode, begin */
-	uint32_t *requests_by_thread;
+	struct service_list {
+		uint32_t *at;
+		size_t n;
+	} by_thread,	   /* requests by input, location, begin; without those implied */
+		by_owner,  /* those that have one, by input, owner, begin */
+		journals;  /* by input, begin */
 	uint32_t *threads; /* locations of the result by machine, tid, start */
 	size_t n_threads;
 	uint32_t *machines; /* of the locations that the result has without its nameless ones */
@@ -89,6 +100,24 @@ struct services {
 /* PAIR's guest is one. Then for each of its disks: its requests and what was done for them. */
 int services_begin(struct merge *merge, const struct service_pair *pair);
 int services_match(struct merge *merge, const struct service_pair *pair);
+/* The guest's requests to PAIR's disk, by its host's clock, into REQUESTS; services_close(). 0 or
+ * -errno. */
+struct service_requests {
+	struct request_stream *stream;
+	const struct eta_clock_map *clock;
+};
+int services_open(struct merge *merge, const struct service_pair *pair,
+		  struct service_requests *requests);
+int services_next(void *requests, struct request *request);
+/* Add a request of PAIR's guest, a call of its host (numbered from then on) for the last of them,
+ * and that the last request has CALL. 0 or -ENOMEM. */
+int services_add_request(struct merge *merge, const struct service_pair *pair,
+			 const struct request *guest);
+int services_add_call(struct merge *merge, const struct service_pair *pair,
+		      const struct request_stream *stream, struct request *host);
+int services_add_link(struct merge *merge, uint32_t call);
+/* The flushes of PAIR's disk, once its transfers are matched (flushes.c). 0 or -errno. */
+int services_flushes(struct merge *merge, const struct service_pair *pair);
 /* Once TRACE has all definitions, and the inputs their clocks: times, orders, names of guests. */
 int services_settle(struct eta_trace *trace, struct merge *merge);
 void services_free(struct services *services);
@@ -109,7 +138,7 @@ const struct service_steal *services_steals_of(const struct services *s,
 					       const struct service_guest *guest, uint32_t cpu,
 					       uint64_t time_ns, size_t *n);
 
-/* Where in calls_by_thread (CALLS) or requests_by_thread those of PART, or of what is behind it,
+/* Where in calls_by_thread (CALLS) or by_thread those of PART, or of what is behind it,
  * begin. */
 size_t services_first_of(const struct services *s, bool calls, const struct merge_part *part);
 /*
@@ -117,6 +146,9 @@ size_t services_first_of(const struct services *s, bool calls, const struct merg
  * guest is a host itself, the thread of the guest's guest, and so on.
  */
 uint32_t services_served(const struct merge *merge, const struct service_call *call);
+/* The call that LOCATION of the result, a thread of INPUT's, makes at TIME_NS; NULL: none. */
+const struct service_call *services_call_at(const struct merge *merge, uint32_t input,
+					    uint32_t location, uint64_t time_ns);
 
 /* Location of the result of thread TID on MACHINE at TIME_NS; ETA_NONE: not in it. */
 uint32_t services_thread(const struct services *s, uint32_t machine, uint32_t tid,

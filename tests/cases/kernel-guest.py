@@ -276,6 +276,13 @@ for fs in FILE_SYSTEMS:
 for name in BACKENDS:
     assert block_bytes(traces[name]) == wanted, (name, block_bytes(traces[name]), wanted)
 
+# what ext4's journal writes is for those who sync, from the machine's first minute on
+for name in BACKENDS:
+    journals = {task.tid for task in traces[name].tasks if task.comm.startswith("jbd2/")}
+    written = [bio for bio in traces[name].bios if bio.tid in journals and bio.flags & kernel_spool.BIO_META]
+    for_others = [bio for bio in written if bio.owner_tid not in journals]
+    assert written and len(for_others) > len(written) / 2, (name, len(for_others), written)
+
 # functions: the same ones in each operation, each within its caller
 for file in sorted(expected):
     for fentry, kprobe, tp_btf in zip(*(files[name][file] for name in BACKENDS)):

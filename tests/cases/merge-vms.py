@@ -98,6 +98,16 @@ def hosts_of_hosts_are_there(rows):
     assert 0.98 * time < covered <= time, (covered, time)
 
 
+def commits_are_there(rows):
+    """A guest's wait for its journal is one for the block that this writes, and for the sync of the image behind it."""
+    waits = [row for row in rows["b"] if row.depth == "1" and row.region == "fs:journal commit"]
+    inner = [row for row in rows["b"] if row.depth == "2" and any(
+        row.tid == wait.tid and int(wait.begin_ns) <= int(row.begin_ns) and int(row.end_ns) <= int(wait.end_ns) for wait in waits)]
+    assert {"vfs:sys_pwrite64", "vfs:sys_fdatasync", "fs:journal commit"} <= {row.region for row in inner}, inner
+    time, covered = (sum(int(row.end_ns) - int(row.begin_ns) for row in some) for some in (waits, inner))
+    assert len(waits) > 10 and 0.8 * time < covered <= time, (len(waits), covered, time)
+
+
 with tempfile.TemporaryDirectory(prefix="sci-test.") as folder:
     os.chdir(folder)
     for seed in "123":
@@ -129,6 +139,7 @@ with tempfile.TemporaryDirectory(prefix="sci-test.") as folder:
         assert sum(ns for (machine, _), ns in blame["nested"].items() if machine == "b") > 0, blame
         assert not any("worker" in name for of in blame.values() for _, name in of), blame
         hosts_of_hosts_are_there(by_machine("all.otf2"))
+        commits_are_there(by_machine("all.otf2"))
 
     # ---- a guest's spool is damaged in the middle of what one of its CPUs recorded: thread 9 of a was on it ----
     good = by_machine("all.otf2")

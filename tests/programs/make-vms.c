@@ -1,7 +1,8 @@
 /*
  * make-vms DIR SEED [REQUESTS]: kernel spools of a host, host.spool, of its two guests, a.spool and
  * b.spool, and of a guest of a, nested.spool, in a run by chance that never was: reads and writes
- * of O_DIRECT, split and merged on their way down to the host's disk.
+ * of O_DIRECT, split and merged on their way down to the host's disk; fsyncs, which wait for a
+ * commit of the journal and for the sync of the image that it needs.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
@@ -14,7 +15,10 @@
 /* Numbers that no device of the system has on which this runs, or its name would stand for them. */
 enum { VIRTUAL_DISK = 4000 << 20, DISK = 4001 << 20 };
 enum { FILE_INODE = 5, BLOCK = 4096, CPUS = 2, WORKERS = 2 };
-enum { SYS_READ = 1, SYS_WRITE };
+enum { SYS_READ = 1, SYS_WRITE, SYS_SYNC };
+/* The journal's thread of a machine, and its place of sleep. */
+enum { JOURNAL = 4, AT_JOURNAL = 1 };
+#define JOURNAL_PLACE (3u << 30)
 
 static uint64_t seed;
 
@@ -88,6 +92,9 @@ struct transfer {
 	uint64_t place; /* on the machine's disk, in bytes */
 };
 
+/* The journal of a guest is one thing at a time. */
+static uint64_t journal_free_ns[MACHINES];
+
 static uint64_t call(struct machine *m, const struct transfer *t, uint64_t begin_ns);
 
 /* QEMU of M does [AT, AT + BYTES) of its image from FROM_NS on: when it is over. All by the first
@@ -150,6 +157,83 @@ static void put_bio(struct machine *m, uint32_t cpu, const struct transfer *t, u
 	};
 }
 
+static uint64_t sync_file(struct machine *m, const struct transfer *t, uint64_t begin_ns);
+
+/* QEMU of M syncs its image from FROM_NS on: when it is over. */
+static uint64_t flush(struct machine *m, uint64_t from_ns)
+{
+	uint32_t worker = m->vm->free_ns[0] <= m->vm->free_ns[1] ? 0 : 1;
+	const struct transfer t = { .pid = m->vm->pid,
+				    .tid = m->vm->pid + 1 + worker,
+				    .inode = m->vm->inode };
+	uint64_t begin_ns = from_ns > m->vm->free_ns[worker] ? from_ns : m->vm->free_ns[worker];
+
+	m->vm->free_ns[worker] = sync_file(m->host, &t, begin_ns + 20000 + pick(30000)) + 1000;
+	return m->vm->free_ns[worker] + 20000 + pick(30000);
+}
+
+/*
+ * The journal of the machine commits for the thread of T: a block of its own, and what has been
+ * written is flushed: when it is over.
+ */
+static uint64_t commit(struct machine *m, const struct transfer *t, uint64_t begin_ns)
+{
+	struct transfer block = { .pid = t->pid, .tid = JOURNAL, .bytes = BLOCK, .write = true };
+	uint64_t *free_ns = NULL, issued_ns, end_ns;
+
+	for (size_t i = 0; i < MACHINES; i++)
+		if (machines[i] == m)
+			free_ns = &journal_free_ns[i];
+	if (*free_ns > begin_ns)
+		begin_ns = *free_ns;
+	block.place = JOURNAL_PLACE + pick(4096) * BLOCK;
+	end_ns = below(m, block.place, BLOCK, true, begin_ns + 3000, &issued_ns);
+	put_bio(m, JOURNAL % CPUS, &block, block.place, BLOCK, begin_ns + 3000, issued_ns, end_ns);
+	m->v[m->n - 1].bio.op_flags = ETA_BIO_WRITE | ETA_BIO_SYNC | ETA_BIO_META;
+	m->v[m->n - 1].bio.owner_tid = t->tid;
+	m->v[m->n - 1].bio.pid = JOURNAL;
+	return *free_ns = m->host ? flush(m, end_ns) : end_ns;
+}
+
+static uint64_t put_call(struct machine *m, const struct transfer *t, uint16_t syscall,
+			 uint64_t begin_ns, uint64_t end_ns, struct eta_span *spans, size_t n)
+{
+	struct record *r = add(m, t->tid % CPUS);
+
+	for (size_t i = 0; i < n; i++) {
+		spans[i].begin_ns -= m->behind_ns;
+		spans[i].end_ns -= m->behind_ns;
+	}
+	r->end_ns = end_ns - m->behind_ns;
+	memcpy(r->spans, spans, n * sizeof(*spans));
+	r->n_spans = n;
+	r->op = (struct eta_kernel_op){ .head = { .time_ns = begin_ns - m->behind_ns,
+						  .end_ns = end_ns - m->behind_ns,
+						  .type = ETA_RECORD_KERNEL_OP,
+						  .id = t->tid },
+					.pid = t->pid,
+					.dev = m->dev,
+					.inode = t->inode,
+					.offset = syscall == SYS_SYNC ? ETA_OFFSET_UNKNOWN
+								      : t->offset,
+					.size = t->bytes,
+					.ret = syscall == SYS_SYNC ? 0 : (int32_t)t->bytes,
+					.syscall = syscall,
+					.op_flags = syscall == SYS_SYNC ? 0 : ETA_KOP_DIRECT };
+	return end_ns;
+}
+
+/* A thread of M syncs a file, and waits for the journal: when it is over. */
+static uint64_t sync_file(struct machine *m, const struct transfer *t, uint64_t begin_ns)
+{
+	uint64_t wait_ns = begin_ns + 2000 + pick(5000), ready_ns = commit(m, t, wait_ns) + 500;
+	struct eta_span span = {
+		.begin_ns = wait_ns, .end_ns = ready_ns, .kind = ETA_SPAN_SLEEP, .who = AT_JOURNAL
+	};
+
+	return put_call(m, t, SYS_SYNC, begin_ns, ready_ns + 2000 + pick(4000), &span, 1);
+}
+
 /* A system call of M's thread that waits for its disk: when it is over. */
 static uint64_t call(struct machine *m, const struct transfer *t, uint64_t begin_ns)
 {
@@ -194,30 +278,7 @@ static uint64_t call(struct machine *m, const struct transfer *t, uint64_t begin
 		ready_ns = spans[n - 1].end_ns;
 	}
 	end_ns = ready_ns + 2000 + pick(4000);
-	for (size_t i = 0; i < n; i++) {
-		spans[i].begin_ns -= m->behind_ns;
-		spans[i].end_ns -= m->behind_ns;
-	}
-	{
-		struct record *r = add(m, cpu);
-
-		r->end_ns = end_ns - m->behind_ns;
-		memcpy(r->spans, spans, n * sizeof(*spans));
-		r->n_spans = n;
-		r->op = (struct eta_kernel_op){ .head = { .time_ns = begin_ns - m->behind_ns,
-							  .end_ns = end_ns - m->behind_ns,
-							  .type = ETA_RECORD_KERNEL_OP,
-							  .id = t->tid },
-						.pid = t->pid,
-						.dev = m->dev,
-						.inode = t->inode,
-						.offset = t->offset,
-						.size = t->bytes,
-						.ret = (int32_t)t->bytes,
-						.syscall = t->write ? SYS_WRITE : SYS_READ,
-						.op_flags = ETA_KOP_DIRECT };
-	}
-	return end_ns;
+	return put_call(m, t, t->write ? SYS_WRITE : SYS_READ, begin_ns, end_ns, spans, n);
 }
 
 /* The CPU of M has none of its host's now and then: others' threads have it. */
@@ -321,6 +382,9 @@ static void write_machine(const char *dir, struct machine *m)
 	maker_file(&meta, path, "meta", &header);
 	maker_name(&meta, ETA_RECORD_NAME, SYS_READ, ETA_OP_READ, "pread64");
 	maker_name(&meta, ETA_RECORD_NAME, SYS_WRITE, ETA_OP_WRITE, "pwrite64");
+	maker_name(&meta, ETA_RECORD_NAME, SYS_SYNC, ETA_OP_SYNC, "fdatasync");
+	maker_name(&meta, ETA_RECORD_SLEEP, AT_JOURNAL, 0,
+		   "fs:journal commit\njbd2_log_wait_commit");
 	for (size_t i = 0; i < MACHINES; i++)
 		if (machines[i]->host == m)
 			put_vm(&meta, machines[i]->vm, m->dev);
@@ -331,6 +395,11 @@ static void write_machine(const char *dir, struct machine *m)
 		snprintf(name, sizeof(name), "cpu.%u", cpu);
 		maker_file(&cpus[cpu], path, name, &header);
 	}
+	maker_task(&cpus[0], (struct eta_task_record){ .head = { .time_ns = 10,
+								 .id = JOURNAL,
+								 .flags = ETA_TASK_KERNEL_THREAD },
+						       .pid = JOURNAL,
+						       .comm = "jbd2/disk-8" });
 	for (uint32_t i = 0; i < m->n_threads; i++)
 		put_task(&cpus[0], 7, m->first_tid + i, "reader");
 	maker_file_record(
@@ -386,7 +455,12 @@ int main(int argc, char **argv)
 			.write = pick(3) == 0,
 		};
 		transfer.place = (uint64_t)transfer.offset;
-		last_ns = call(t->machine, &transfer, t->next_ns);
+		if (pick(6) == 0) {
+			transfer.bytes = 0;
+			last_ns = sync_file(t->machine, &transfer, t->next_ns);
+		} else {
+			last_ns = call(t->machine, &transfer, t->next_ns);
+		}
 		t->next_ns = last_ns + 50000 + pick(2000000);
 	}
 	take_cpu(&a, last_ns);

@@ -50,7 +50,8 @@ SEPARATE uint32_t syncer_suits(const struct syncer *one, uint32_t tid, uint64_t 
 		return 0;
 	if (one->tid == tid)
 		return 2;
-	return one->end_ns || now - one->begin_ns > SYNC_STALE_NS;
+	/* never used: also where the machine runs for less than a minute */
+	return !one->begin_ns || one->end_ns || now - one->begin_ns > SYNC_STALE_NS;
 }
 
 /* 1 + the place of TID in S, or of one it may take; 0: all are in use. */
