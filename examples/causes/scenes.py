@@ -266,9 +266,10 @@ for i in range(150):
 """
 LINKS_FOREVER = """
 import os, sys
+name = f"{sys.argv[1]}/data/b{os.getpid()}"
 while True:
-    os.link(sys.argv[1] + "/data/one", sys.argv[1] + "/data/b")
-    os.unlink(sys.argv[1] + "/data/b")
+    os.link(sys.argv[1] + "/data/one", name)
+    os.unlink(name)
 """
 # a database that maps its file: all of it changes, and is written
 MAPPED_FOREVER = """
@@ -383,7 +384,7 @@ SCENES = [
                                    "$((i * 4))m -l 2m {data}/big; done; truncate -s 0 {data}/big")),
           "fsync-storm", ["-n", "200"], threads=1, culprit=None, baseline=True),
     # nor by a write: names, or attributes
-    Cause("names-storm", COMMIT_OR_DISK | CPU, others(journalled, python(NAMES, "{data}")), "fsync-storm", ["-n", "200"],
+    Cause("names-storm", COMMIT_OR_DISK | CPU, others(journalled, python(NAMES, "{data}")), "fsync-storm", ["-n", "600"],
           threads=1, culprit="python3", baseline=True),
     Cause("names-storm-xfs", COMMIT_OR_DISK, others(conditions.xfs, python(NAMES, "{data}")), "fsync-storm", ["-n", "200"],
           threads=1, culprit="python3", baseline=True),
@@ -484,7 +485,7 @@ SCENES = [
     # whoever drops the pages, they are read again
     Cause("dropped", {("pagecache", "eviction")},
           others(journalled, shell("dd of={data}/data.0 oflag=nocache conv=notrunc count=0 2>/dev/null; sleep 0.05")),
-          "rereads", ["-n", "10"], prepared=True, threads=1, culprit="dd", baseline=True),
+          "rereads", ["-n", "20"], prepared=True, threads=1, culprit="dd", baseline=True),
     Cause("mapped-writes", {("pagecache", "dirty throttling"), ("pagecache", "page writeback wait")},
           others(conditions.dirty_limit,
                  *[shell(f"dd if=/dev/zero of={{data}}/other{i} bs=1M count=512 conv=notrunc 2>/dev/null") for i in range(3)]),
@@ -508,7 +509,7 @@ SCENES = [
     Cause("names-beside", DIRECTORY_LOCK,
           others(journalled, ["{neighbour:names}", "-t", "4", "-n", FOREVER, "{data}/data"]), "names", ["-n", "40"],
           threads=1, culprit=NEIGHBOUR, prepare=SYNCED_DIRECTORY),
-    Cause("links-beside", DIRECTORY_LOCK | COMMIT_OR_DISK, others(journalled, python(LINKS_FOREVER, "{data}")), threads=1,
+    Cause("links-beside", DIRECTORY_LOCK | COMMIT_OR_DISK, others(journalled, *[python(LINKS_FOREVER, "{data}")] * 4), threads=1,
           culprit="python3", baseline=True, victim="python3", command=python(LINKS, "{data}"),
           prepare=[*SYNCED_DIRECTORY, ["touch", "{data}/data/one"]]),
     Cause("big-directory", NONE, plain, threads=1, culprit=None, whole=True,
