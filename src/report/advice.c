@@ -248,8 +248,9 @@ static void see_culprit(const struct analysis *a, struct seen *s)
 	struct culprit *list;
 	uint32_t n;
 
-	if (culprits_new(a, &list, &n) == 0 && n && list[0].processes && list[0].is_program &&
-	    is_of_cause(a, list, n) && strcmp(list[0].name, program_of(a, a->headline)) != 0) {
+	if (culprits_new(a, a->blame, a->n_blame, &list, &n) == 0 && n && list[0].processes &&
+	    list[0].is_program && is_of_cause(a, list, n) &&
+	    strcmp(list[0].name, program_of(a, a->headline)) != 0) {
 		s->premises |= is_traced(a, list[0].name) ? OTHER : OTHER | OUTSIDE;
 		snprintf(s->culprit, sizeof(s->culprit), "%s", list[0].name);
 		if (list[0].processes > 1)

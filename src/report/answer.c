@@ -167,7 +167,9 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 /* If it is negligible, or a limit, there are no culprits. */
 static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
 {
-	return a->verdict.share > 0 && !a->verdict.own_limit ? report_culprits(out, a, width) : 0;
+	if (a->verdict.share <= 0 || a->verdict.own_limit)
+		return 0;
+	return report_culprits(out, a, a->blame, a->n_blame, width);
 }
 
 /* ---- what it would bring ---- */

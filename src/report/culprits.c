@@ -1,4 +1,4 @@
-/* The culprits of all scored threads in a line, those of one program together. */
+/* Culprits in a line, those of one program together. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "culprits.h"
 
@@ -20,7 +20,7 @@
 struct member {
 	struct culprit culprit;
 	uint32_t process; /* ETA_NONE: of none that is known */
-	uint32_t place;	  /* in the analysis: for a stable order */
+	uint32_t place;	  /* in the list: for a stable order */
 };
 
 /*
@@ -56,9 +56,9 @@ static void name_virtual_machine(const struct eta_defs *defs, uint32_t process, 
 	c->is_virtual_machine = true;
 }
 
-static void member_of(const struct analysis *a, uint32_t place, struct member *m)
+static void member_of(const struct analysis *a, const struct blame *b, uint32_t place,
+		      struct member *m)
 {
-	const struct blame *b = &a->blame[place];
 	struct culprit *c = &m->culprit;
 
 	*m = (struct member){ .process = ETA_NONE, .place = place };
@@ -119,10 +119,11 @@ static bool are_one_program(const struct culprit *a, const struct culprit *b)
 	return strcmp(a->name, b->name) == 0 && strcmp(a->host, b->host) == 0;
 }
 
-int culprits_new(const struct analysis *a, struct culprit **list, uint32_t *n)
+int culprits_new(const struct analysis *a, const struct blame *blame, uint32_t n_blame,
+		 struct culprit **list, uint32_t *n)
 {
-	struct member *members = calloc(a->n_blame + 1, sizeof(*members));
-	struct culprit *sums = calloc(a->n_blame + 1, sizeof(*sums));
+	struct member *members = calloc(n_blame + 1, sizeof(*members));
+	struct culprit *sums = calloc(n_blame + 1, sizeof(*sums));
 
 	*list = sums;
 	*n = 0;
@@ -130,10 +131,10 @@ int culprits_new(const struct analysis *a, struct culprit **list, uint32_t *n)
 		free(members);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < a->n_blame; i++)
-		member_of(a, i, &members[i]);
-	qsort(members, a->n_blame, sizeof(*members), by_program);
-	for (uint32_t i = 0; i < a->n_blame; i++) {
+	for (uint32_t i = 0; i < n_blame; i++)
+		member_of(a, &blame[i], i, &members[i]);
+	qsort(members, n_blame, sizeof(*members), by_program);
+	for (uint32_t i = 0; i < n_blame; i++) {
 		const struct culprit *c = &members[i].culprit;
 		struct culprit *sum = *n ? &sums[*n - 1] : NULL;
 
@@ -199,14 +200,15 @@ static size_t put_culprit(char *line, size_t room, const struct analysis *a,
 	return (size_t)n < room ? (size_t)n : room - 1;
 }
 
-int report_culprits(FILE *out, const struct analysis *a, unsigned width)
+int report_culprits(FILE *out, const struct analysis *a, const struct blame *blame,
+		    uint32_t n_blame, unsigned width)
 {
 	struct culprit *list;
 	int64_t sum_ns = 0, rest_ns = 0;
 	uint32_t n, shown = 0, rest = 0;
 	char line[1024] = "culprits: ";
 	size_t used = strlen(line);
-	int rc = culprits_new(a, &list, &n);
+	int rc = culprits_new(a, blame, n_blame, &list, &n);
 
 	for (uint32_t i = 0; !rc && i < n; i++)
 		sum_ns += list[i].ns;

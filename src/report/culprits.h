@@ -1,4 +1,4 @@
-/* The culprits of all scored threads, those of one program together. */
+/* Culprits, those of one program together. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCI_CULPRITS_H
 #define SCI_CULPRITS_H
@@ -20,7 +20,9 @@ struct culprit {
 	int64_t named_ns; /* of it, because the kernel named them */
 };
 
-/* Descending time; nobody is one of them. The caller frees the list. 0 or -ENOMEM. */
-int culprits_new(const struct analysis *a, struct culprit **list, uint32_t *n);
+/* Those of the N_BLAME of BLAME, descending time; nobody is one of them. The caller frees the list.
+ * 0 or -ENOMEM. */
+int culprits_new(const struct analysis *a, const struct blame *blame, uint32_t n_blame,
+		 struct culprit **list, uint32_t *n);
 
 #endif

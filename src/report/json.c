@@ -241,7 +241,7 @@ static void put_culprits(struct json_object in, const struct analysis *a)
 	struct culprit *list;
 	uint32_t n;
 
-	if (culprits_new(a, &list, &n) < 0)
+	if (culprits_new(a, a->blame, a->n_blame, &list, &n) < 0)
 		in.of->ok = false;
 	for (uint32_t i = 0; i < n && in.of->ok; i++) {
 		struct json_object o = object_at_end(array, in.of);

@@ -39,8 +39,9 @@ struct report_text report_verdict(const struct verdict *v);
 const char *report_culprit(const struct analysis *a, const struct blame *b);
 /* Where that was; "" unknown. */
 const char *report_culprit_host(const struct analysis *a, const struct blame *b);
-/* The line "culprits: ..." of the interference with all scored threads; none without any. */
-int report_culprits(FILE *out, const struct analysis *a, unsigned width);
+/* The line "culprits: ..." of the N_BLAME of BLAME; none without any. 0 or -ENOMEM. */
+int report_culprits(FILE *out, const struct analysis *a, const struct blame *blame,
+		    uint32_t n_blame, unsigned width);
 int64_t report_in_level(const int64_t cell_ns[N_CELLS], enum eta_level level);
 /* What took time at a file server that no thread of the trace did: whoever that is. */
 #define OUTSIDE_THE_JOB "outside the job"

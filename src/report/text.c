@@ -213,8 +213,45 @@ static int closed(FILE *f)
 	return fclose(f) == EOF ? -ENOMEM : 0;
 }
 
-/* IS_SHORT: a table of its own follows, of which the answer is no part. */
-static int frame_make(struct frame *f, const struct analysis *a, bool is_short, unsigned width)
+/*
+ * The answer is that of all threads. Where the filters have left the one out that it is about, that
+ * which lost most of the rows of THREADS, and by whom.
+ */
+static int put_shown(FILE *out, const struct analysis *a, const struct table *threads,
+		     unsigned width)
+{
+	const struct thread_score *most = NULL;
+	struct machine_suffix on;
+	char line[1024];
+
+	for (size_t i = 0; i < threads->n; i++) {
+		const struct thread_score *t = ((const struct score_row *)threads->rows[i])->item;
+
+		if (t == &a->threads[a->headline])
+			return 0;
+		if (t->scored &&
+		    (!most || slowdown_counted(&t->slowdown, a->options.sci) >
+				      slowdown_counted(&most->slowdown, a->options.sci)))
+			most = t;
+	}
+	if (!most || slowdown_counted(&most->slowdown, a->options.sci) <= 0)
+		return 0;
+	on = machine_suffix(a->defs, location_host(a->defs, most->location));
+	snprintf(line, sizeof(line), "of the threads below %s%s lost most, %s of %s: %s",
+		 a->defs->locations[most->location].name, on.text,
+		 report_duration(slowdown_counted(&most->slowdown, a->options.sci)).text,
+		 report_duration((int64_t)most->lifetime_ns).text,
+		 report_verdict(&most->verdict).text);
+	fputc('\n', out);
+	report_wrapped(out, line, false, width);
+	return most->verdict.share > 0 && !most->verdict.own_limit
+		       ? report_culprits(out, a, most->blame, most->n_blame, width)
+		       : 0;
+}
+
+/* THREADS: the table that follows; NULL: one of its own, of which the answer is no part. */
+static int frame_make(struct frame *f, const struct analysis *a, const struct table *threads,
+		      unsigned width)
 {
 	FILE *out = open_memstream(&f->before, &f->before_size);
 	int rc, end;
@@ -222,13 +259,15 @@ static int frame_make(struct frame *f, const struct analysis *a, bool is_short, 
 	if (!out)
 		return -ENOMEM;
 	rc = 0;
-	if (is_short)
+	if (!threads)
 		report_headline(out, a, width);
 	else
 		rc = report_answer(out, a, width);
 	if (a->max_thread != ETA_NONE) {
-		if (a->has_levels && !is_short && !rc)
+		if (a->has_levels && threads && !rc)
 			rc = put_levels(out, a, width);
+		if (threads && a->options.sci == SCI_DEFAULT && !rc)
+			rc = put_shown(out, a, threads, width);
 		fputc('\n', out);
 	}
 	end = closed(out);
@@ -289,7 +328,7 @@ int report_text(FILE *out, const struct analysis *a, const struct view *view,
 	int rc = view_table(view, a, options, &table);
 
 	if (!rc)
-		rc = frame_make(&frame, a, is_short, options->width);
+		rc = frame_make(&frame, a, is_short ? NULL : &table, options->width);
 	if (rc < 0)
 		goto out;
 	fputs(frame.before, out);

@@ -124,6 +124,13 @@ with tempfile.TemporaryDirectory() as folder:
         row = machines[guest]
         assert row["guest_of"] == vm, row
         assert int(row["inside_ns"]) + int(row["outside_ns"]) == threads[guest]["io_ns"] == int(row["io_ns"]), row
+    # the first line is about who lost most; of the rows that are shown that may be another
+    first, other = ("A", "B") if json.loads(both)["application"]["headline"]["host"] == "A" else ("B", "A")
+    assert "of the threads below" not in run("src/sci-analyze", f"--filter=machine={first}", "hAB.otf2")
+    said = run("src/sci-analyze", f"--filter=machine={other}", "hAB.otf2")
+    most = max((t for t in json.loads(both)["threads"] if t["host"] == other), key=lambda t: t["interference_ns"])
+    line = re.search(r"^of the threads below (.*) on (.) lost most, .*\nculprits: (.*)", said, re.MULTILINE)
+    assert line and (line[1], line[2]) == (most["name"], other) and f" on {first} " in line[3], (said, most)
     rows = table("--by=thread", "--filter=machine=A", "hAB.otf2")
     assert [row["host"] for row in rows] == ["A"], rows
     rows = table("--by=blame", "--filter=host=A", "hAB.otf2")
