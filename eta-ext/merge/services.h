@@ -100,17 +100,22 @@ struct services {
 /* PAIR's guest is one. Then for each of its disks: its requests and what was done for them. */
 int services_begin(struct merge *merge, const struct service_pair *pair);
 int services_match(struct merge *merge, const struct service_pair *pair);
-/* The guest's requests to PAIR's disk, by its host's clock, into REQUESTS; services_close(). 0 or
- * -errno. */
+
+/* The requests of a guest to one of its disks, by its host's clock. */
 struct service_requests {
-	struct request_stream *stream;
+	struct request_stream *stream; /* the caller frees it */
 	const struct eta_clock_map *clock;
 };
+/* 0 or -errno. */
 int services_open(struct merge *merge, const struct service_pair *pair,
 		  struct service_requests *requests);
+/* For the functions of match-requests.h. */
 int services_next(void *requests, struct request *request);
-/* Add a request of PAIR's guest, a call of its host (numbered from then on) for the last of them,
- * and that the last request has CALL. 0 or -ENOMEM. */
+
+/*
+ * Add a request of PAIR's guest; a call of its host for the last of them, which has a number from
+ * then on; that CALL was for it. 0 or -ENOMEM.
+ */
 int services_add_request(struct merge *merge, const struct service_pair *pair,
 			 const struct request *guest);
 int services_add_call(struct merge *merge, const struct service_pair *pair,
@@ -138,8 +143,7 @@ const struct service_steal *services_steals_of(const struct services *s,
 					       const struct service_guest *guest, uint32_t cpu,
 					       uint64_t time_ns, size_t *n);
 
-/* Where in calls_by_thread (CALLS) or by_thread those of PART, or of what is behind it,
- * begin. */
+/* Where in calls_by_thread (CALLS) or by_thread those of PART, or of what is behind it, begin. */
 size_t services_first_of(const struct services *s, bool calls, const struct merge_part *part);
 /*
  * The location of the result of the thread that CALL was for. Where that is one of QEMU, since its

@@ -31,9 +31,9 @@ enum inside inside_of(const struct merge *merge, const struct merge_part *part, 
 	}
 }
 
-/* Of a list, which ORDER says where they are behind what is looked for: the first one behind. */
-static size_t first_behind(const struct services *s, const struct service_list *list,
-			   uint32_t input, uint32_t owner, bool by_owner)
+/* The first of LIST that is not before INPUT, and (BY_OWNER) OWNER. */
+static size_t first_of(const struct services *s, const struct service_list *list, uint32_t input,
+		       uint32_t owner, bool by_owner)
 {
 	size_t low = 0, high = list->n;
 
@@ -61,11 +61,11 @@ void waiter_init(const struct merge *merge, const struct merge_part *part,
 	low = services_first_of(s, false, part);
 	high = services_first_of(s, false, &behind);
 	w->own = (struct waited_for){ s->by_thread.at + low, high - low, 0 };
-	low = first_behind(s, &s->by_owner, part->input, tid, true);
-	high = first_behind(s, &s->by_owner, part->input, tid + 1, true);
+	low = first_of(s, &s->by_owner, part->input, tid, true);
+	high = first_of(s, &s->by_owner, part->input, tid + 1, true);
 	w->owned = (struct waited_for){ s->by_owner.at + low, high - low, 0 };
-	low = first_behind(s, &s->journals, part->input, 0, false);
-	high = first_behind(s, &s->journals, part->input + 1, 0, false);
+	low = first_of(s, &s->journals, part->input, 0, false);
+	high = first_of(s, &s->journals, part->input + 1, 0, false);
 	w->journals = (struct waited_for){ s->journals.at + low, high - low, 0 };
 }
 
