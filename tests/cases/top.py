@@ -47,7 +47,7 @@ be("topholder")
 much = b"y" * (64 << 20)
 while True:
     os.pwrite(fd, much, 0)
-    time.sleep(0.05)  # the test is not alone on this machine
+    time.sleep(0.02)  # the test is not alone on this machine
 """
 
 
