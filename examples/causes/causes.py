@@ -9,7 +9,6 @@ OWN = "own threads"
 LIMIT = "own limit"
 FIRST = "chrt", "-f", "10"
 FAIR = "nice", "-n", "-20"
-TURNS = "chrt", "-r", "10"
 
 
 class Cause:
@@ -20,8 +19,7 @@ class Cause:
     where nobody is.
     SHOWN: reasons that all must be among those of what was lost, with a tenth of it or more.
     BEFORE: words before the command. What else the machine does is interference, too, so programs
-    run ahead of it: FIRST where they wait for something, FAIR where their threads must take turns (in short
-    ones), TURNS where they do with another program.
+    run ahead of it: FIRST where they wait for something, FAIR where they must take turns, in short ones.
     COMMAND: words of a program that is none of the examples; {data} in them is the folder, {threads} the number.
     PREPARE: commands before that, not recorded; an example PREPARED makes its files itself.
     SOLO: the condition of the run without the cause; None: the same one, without others. SOLO_THREADS: of that run;
@@ -127,7 +125,7 @@ CAUSES = [
           culprit="neighbour", victim="direct", baseline=True),
     Cause("hogs", {("cpu", "run queue")}, conditions.hogs, program="quiet",
           options=("-n", "409600"), threads=1, strength=8, strengths=(1, 4, 8), culprit="hogs",
-          victim="quiet", before=TURNS),
+          victim="quiet", before=FAIR),
     Cause("mixed", {("fs", "journal commit"), ("block", "service time"), ("mixed", "")},
           conditions.journalled, prepared=True, shown=("journal commit", "service time"),
           baseline=True),
