@@ -80,7 +80,7 @@ class Cause:
         return (before if ahead else []) + list(around) + condition.wrap + self._words(place, condition, threads)
 
     def expects(self, score):
-        return (score.level, score.reason) in self.expected and \
+        return ((score.level, score.reason) in self.expected or score.beside in self.expected) and \
             all(score.reasons.get(reason, 0) * 10 >= score.lost_ns for reason in self.shown)
 
     def culprit_is_first(self, score):

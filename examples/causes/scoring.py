@@ -39,6 +39,8 @@ class Score:
             self.life_ns = self.busiest_ns = max(process["wall_ns"] for process in report["processes"])
             self.sci = self.sci_low = self.sci_high = taken_ns(report["application"]) / self.life_ns
         self.level, self.reason = verdict["level"], verdict["reason"]
+        beside = verdict.get("beside", {"level": "", "reason": ""})
+        self.beside = beside["level"], beside["reason"]
         self.share = verdict["share"]
         self.verdict = self.level + (f": {self.reason}" if self.reason else "")
         # what was lost, by reason; of the whole program, not of its most slowed thread alone

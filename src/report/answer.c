@@ -94,6 +94,12 @@ static void put_verdict_words(FILE *out, const struct analysis *a)
 	fprintf(out, "verdict: %s", report_verdict(&a->verdict).text);
 	if (a->verdict.cpu_share > 0)
 		fprintf(out, "; beside it cpu: run queue %.0f %%", 100 * a->verdict.cpu_share);
+	if (a->verdict.beside_level)
+		fprintf(out, "; beside it %s",
+			report_verdict(&(struct verdict){ .level = a->verdict.beside_level,
+							  .reason = a->verdict.beside_reason,
+							  .share = a->verdict.beside_share })
+				.text);
 	fputc('\n', out);
 }
 

@@ -27,6 +27,13 @@ static void put_verdict(struct json_object in, const struct verdict *v, const ch
 	set(o, "share", json_real(v->share));
 	if (v->cpu_share > 0)
 		set(o, "cpu_share", json_real(v->cpu_share));
+	if (v->beside_level && o.of->version > 1) {
+		struct json_object beside = object_in(o, "beside");
+
+		set_text(beside, "level", v->beside_level);
+		set_text(beside, "reason", word_of_reason(v->beside_reason));
+		set(beside, "share", json_real(v->beside_share));
+	}
 	set_text(o, "advice", advice);
 }
 

@@ -58,6 +58,25 @@ static void cpu_is_the_cause(void **state)
 	assert_verdict((struct lost){ 70, 30, 0, 0, 0.5, VERDICT_KNOWS_LEVELS }, "cpu", 0.70, 0);
 }
 
+/* A cause that is less than a quarter is named behind the CPU, if it is much of the lifetime. */
+static void cause_comes_second(void **state)
+{
+	struct verdict v = verdict_for((struct lost){ 88, 0, 12, 0, 0.5, ALL });
+
+	(void)state;
+	assert_string_equal(v.level, "cpu");
+	assert_string_equal(v.beside_level, "fs");
+	assert_string_equal(v.beside_reason, "journal commit");
+	assert_int_equal(100 * v.beside_share + 0.5, 12);
+	/* little of the lifetime; not most of the rest; without a reason; the first itself */
+	assert_null(verdict_for((struct lost){ 88, 0, 12, 0, 0.3, ALL }).beside_level);
+	assert_null(verdict_for((struct lost){ 78, 0, 10, 0, 0.9, ALL, 12 }).beside_level);
+	assert_null(verdict_for((struct lost){ 88, 0, 0, 0, 0.9, ALL, 12 }).beside_level);
+	assert_null(verdict_for((struct lost){ 70, 30, 0, 0, 0.5, ALL }).beside_level);
+	assert_null(
+		verdict_for((struct lost){ 88, 0, 12, 0, 0.5, VERDICT_KNOWS_LEVELS }).beside_level);
+}
+
 static void cpu_is_not_named(void **state)
 {
 	(void)state;
@@ -84,9 +103,8 @@ static void known_is_the_cause(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cpu_comes_second),
-		cmocka_unit_test(cpu_is_the_cause),
-		cmocka_unit_test(cpu_is_not_named),
+		cmocka_unit_test(cpu_comes_second),   cmocka_unit_test(cpu_is_the_cause),
+		cmocka_unit_test(cause_comes_second), cmocka_unit_test(cpu_is_not_named),
 		cmocka_unit_test(known_is_the_cause),
 	};
 

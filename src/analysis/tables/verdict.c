@@ -207,24 +207,20 @@ static enum cell largest_cell(const int64_t cell_ns[N_CELLS], enum eta_level lev
 
 /*
  * On a busy machine every wait is followed by one for a CPU. Without that, is there a cause that
- * has most of the rest, and enough? Then it is named, and the CPU second.
+ * has most of the rest, and enough of the lifetime? Its SHARE of all that was lost.
  */
-static bool cause_beside_cpu(const int64_t cell_ns[N_CELLS], double sci, enum eta_level *level)
+static bool cause_beside_cpu(const int64_t cell_ns[N_CELLS], double sci, enum eta_level *level,
+			     double *share)
 {
 	int64_t level_ns[ETA_N_LEVELS], positive = sum_levels(cell_ns, level_ns);
 	int64_t others = positive - level_ns[ETA_LEVEL_CPU];
-	enum eta_level rest;
-	double share;
 
 	if (!(1ull << largest_cell(cell_ns, ETA_LEVEL_CPU) & BUSY_CPU))
 		return false; /* a limit */
 	level_ns[ETA_LEVEL_CPU] = 0;
-	rest = largest_level(level_ns);
-	share = (double)level_ns[rest] / (double)positive;
-	if (share < BESIDE_CPU_SHARE || share * sci < BESIDE_CPU_SCI || 2 * level_ns[rest] < others)
-		return false;
-	*level = rest;
-	return true;
+	*level = largest_level(level_ns);
+	*share = (double)level_ns[*level] / (double)positive;
+	return *share * sci >= BESIDE_CPU_SCI && 2 * level_ns[*level] >= others;
 }
 
 /*
@@ -251,21 +247,39 @@ static bool cause_of_the_known(const int64_t cell_ns[N_CELLS], enum eta_level *l
 	return true;
 }
 
+/* Time without a reason is no cause. */
+static void name_beside(const int64_t cell_ns[N_CELLS], enum eta_level level, double share,
+			struct verdict *v)
+{
+	enum cell best = largest_cell(cell_ns, level);
+
+	if (cell_table[best].reason == ETA_REASON_NONE)
+		return;
+	v->beside_level = eta_level_name(level);
+	v->beside_reason = eta_reason_name(cell_table[best].reason);
+	v->beside_share = share;
+}
+
 struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sure, unsigned options)
 {
 	int64_t level_ns[ETA_N_LEVELS], positive = sum_levels(cell_ns, level_ns);
 	enum eta_level level = largest_level(level_ns);
 	struct verdict v = { .level = "none", .reason = "", .advice = advice_none };
-	double cpu_share;
+	double cpu_share, rest_share = 0;
+	enum eta_level rest = ETA_LEVEL_NONE;
 	enum cell best;
+	bool beside;
 
 	if (sci < VERDICT_NONE_BELOW || sure <= 0 || positive == 0)
 		return v;
 	cpu_share =
 		(double)(cell_ns[CELL_CPU_RUN_QUEUE] + cell_ns[CELL_CPU_STEAL]) / (double)positive;
-	if (options & VERDICT_ADDS_CPU && cpu_share >= BESIDE_CPU_SHARE &&
-	    cause_beside_cpu(cell_ns, sci, &level))
+	beside = options & VERDICT_ADDS_CPU && cpu_share >= BESIDE_CPU_SHARE &&
+		 cause_beside_cpu(cell_ns, sci, &rest, &rest_share);
+	if (beside && rest_share >= BESIDE_CPU_SHARE) {
+		level = rest;
 		v.cpu_share = cpu_share;
+	}
 	if (2 * level_ns[level] < positive && v.cpu_share == 0 &&
 	    !(options & VERDICT_ADDS_CPU && cause_of_the_known(cell_ns, &level))) {
 		v.share = (double)level_ns[level] / (double)positive;
@@ -279,6 +293,8 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sur
 	v.reason = eta_reason_name(cell_table[best].reason);
 	v.advice = advice_of(level, cell_table[best].reason);
 	v.own_limit = cell_table[best].group == GROUP_LIMIT;
+	if (beside && level == ETA_LEVEL_CPU)
+		name_beside(cell_ns, rest, rest_share, &v);
 	/* a wait recorded by the user tracer itself is named without the kernel */
 	if (!(options & VERDICT_KNOWS_LEVELS) && level == ETA_LEVEL_USER &&
 	    cell_table[best].reason == ETA_REASON_NONE)

@@ -16,6 +16,9 @@ struct verdict {
 	const char *reason; /* "" where none is known */
 	double share;	    /* of that level in the positive slowdown; none: 0 */
 	double cpu_share;   /* beside it: of waits for a CPU that others had; 0: little */
+	/* beside waits for a CPU, which are most: the cause of the rest; NULL: it is little */
+	const char *beside_level, *beside_reason;
+	double beside_share;
 	const char *advice; /* one sentence */
 	bool own_limit;	    /* it is a limit that was set on it: nobody did it */
 };
