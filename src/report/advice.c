@@ -194,7 +194,10 @@ static void see_file(const struct analysis *a, struct seen *s)
 	s->percent = (unsigned)(100 * (double)most_ns / (double)sum_ns + 0.5);
 	snprintf(s->file, sizeof(s->file), "%s",
 		 report_file(a, most->path, most->dev, most->inode).text);
-	if (most->dev)
+	/* the file system of a device's own file has no device (devtmpfs) */
+	if (strncmp(most->path, "/dev/", 5) == 0 && most->dev >> 20 == 0)
+		snprintf(s->device, sizeof(s->device), "%.64s", most->path + strlen("/dev/"));
+	else if (most->dev)
 		snprintf(s->device, sizeof(s->device), "%s", report_device_name(a, most->dev).text);
 	see_sizes(a, most, s);
 }
