@@ -269,39 +269,43 @@ static int calls_by_image(const void *left, const void *right, void *arg)
 	return order ? order : compare(l, r);
 }
 
-static int requests_by_thread(const void *left, const void *right, void *arg)
+static uint32_t location_of(const struct service_request *r)
 {
-	const struct services *s = arg;
+	return r->location;
+}
+
+static uint32_t owner_of(const struct service_request *r)
+{
+	return r->owner;
+}
+
+/* By input, what KEY says (NULL: nothing), begin. */
+static int order_requests(const void *left, const void *right, const struct services *s,
+			  uint32_t (*key)(const struct service_request *))
+{
 	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
 	const struct service_request *a = &s->requests[l], *b = &s->requests[r];
 	int order = compare(a->input, b->input);
 
-	order = order ? order : compare(a->location, b->location);
+	if (!order && key)
+		order = compare(key(a), key(b));
 	order = order ? order : compare(a->begin_ns, b->begin_ns);
 	return order ? order : compare(l, r);
+}
+
+static int requests_by_thread(const void *left, const void *right, void *arg)
+{
+	return order_requests(left, right, arg, location_of);
 }
 
 static int requests_by_owner(const void *left, const void *right, void *arg)
 {
-	const struct services *s = arg;
-	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
-	const struct service_request *a = &s->requests[l], *b = &s->requests[r];
-	int order = compare(a->input, b->input);
-
-	order = order ? order : compare(a->owner, b->owner);
-	order = order ? order : compare(a->begin_ns, b->begin_ns);
-	return order ? order : compare(l, r);
+	return order_requests(left, right, arg, owner_of);
 }
 
 static int requests_by_input(const void *left, const void *right, void *arg)
 {
-	const struct services *s = arg;
-	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
-	const struct service_request *a = &s->requests[l], *b = &s->requests[r];
-	int order = compare(a->input, b->input);
-
-	order = order ? order : compare(a->begin_ns, b->begin_ns);
-	return order ? order : compare(l, r);
+	return order_requests(left, right, arg, NULL);
 }
 
 static uint32_t *sorted(struct services *s, size_t n,
