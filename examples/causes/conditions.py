@@ -207,6 +207,13 @@ def dirty_limit(place, megabytes):
 
 
 @contextlib.contextmanager
+def journalled_dirty_limit(place, megabytes):
+    """The same, on a file system of its own: no metadata of others is written there."""
+    with dirty_limit(place, megabytes), journalled(place, megabytes) as made:
+        yield made
+
+
+@contextlib.contextmanager
 def little_memory(place, megabytes):
     """The program's cgroup holds MEGABYTES: more is reclaimed first."""
     name = "memory.max" if has_cgroup2() else "memory.limit_in_bytes"

@@ -173,8 +173,16 @@ for i in range(200):
 OVERWRITES = """
 import os, sys
 data, block = os.open(sys.argv[1] + "/data", os.O_WRONLY), b"x" * (1 << 20)
-for i in range(96 * 12):
+for i in range(96 * 24):
     os.pwrite(data, block, i % 96 << 20)
+"""
+# one process, one file, from before the recording to its end: it is never clean
+NEVER_CLEAN = """
+import os, sys
+data, block = os.open(sys.argv[1] + "/other", os.O_WRONLY), b"x" * (1 << 20)
+while True:
+    for i in range(512):
+        os.pwrite(data, block, i << 20)
 """
 # behind what others read of the file meanwhile
 RECORDS = """
@@ -465,6 +473,9 @@ SCENES = [
                  prepare=[filled("other", 512)]),
           prepare=[filled("data", 96)], threads=1, strength=256, culprit="dd", baseline=True, before=FAIR, victim="python3",
           command=python(OVERWRITES, "{data}")),
+    Cause("writer-before", {("pagecache", "page writeback wait")} | COMMIT_OR_DISK,
+          others(conditions.journalled_dirty_limit, python(NEVER_CLEAN, "{data}"), prepare=[filled("other", 512)]),
+          "fsync-storm", ["-n", "500"], threads=1, strength=256, culprit="python3", baseline=True),
     Cause("evicted", {("pagecache", "eviction")},
           others(conditions.little_memory, shell("cat {data}/big >/dev/null"), bound=True,
                  # written and dropped: pages in the cache would be of no control group, and fill none
@@ -530,7 +541,7 @@ SCENES = [
     Cause("hogs-nice", CPU | NONE, others(plain, ["nice", "-n", "19", "{program:hogs}", "2"]), "quiet",
           ["-n", "409600"], threads=1, culprit=None, before=()),
     # a small share of one CPU
-    Cause("cpu-shares", CPU, conditions.small_share, "quiet", ["-n", "102400"], threads=1, culprit="hogs", before=()),
+    Cause("cpu-shares", CPU, conditions.small_share, "quiet", ["-n", "307200"], threads=1, culprit="hogs", before=()),
     Cause("hog-pinned", CPU, conditions.pinned, "quiet", ["-n", "409600"], threads=1, culprit="hogs", before=()),
     # the kernel threads that serve the disk get none
     Cause("late-workers", CPU, others(journalled, python(BURSTS)), "fsync-storm", ["-n", "200"], threads=1,

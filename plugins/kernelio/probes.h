@@ -18,6 +18,7 @@
 	X(on_fork, sched_process_fork, VFS, REQUIRED)                                              \
 	X(on_exec, sched_process_exec, VFS, REQUIRED)                                              \
 	X(on_exit, sched_process_exit, VFS, REQUIRED)                                              \
+	X(on_free, sched_process_free, VFS, EXTRA)                                                 \
 	X(on_uring_submit, io_uring_submit_req, VFS, EXTRA)                                        \
 	X(on_uring_submit_before_6_3, io_uring_submit_sqe, VFS, EXTRA)                             \
 	X(on_uring_complete, io_uring_complete, VFS, EXTRA)                                        \
@@ -149,6 +150,7 @@
 	X(on_fork)                                                                                 \
 	X(on_exec)                                                                                 \
 	X(on_exit)                                                                                 \
+	X(on_free)                                                                                 \
 	X(on_uring_submit)                                                                         \
 	X(on_uring_submit_before_6_3)                                                              \
 	X(on_uring_complete)                                                                       \

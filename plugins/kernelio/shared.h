@@ -171,6 +171,7 @@ struct kernelio_waking {
  */
 struct foreign_slowed {
 	uint64_t time_ns;
+	uint64_t bdi; /* throttled: address of the state of the disk that it writes to */
 	uint32_t tid;
 	uint32_t zero;
 };

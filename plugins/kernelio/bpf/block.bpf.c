@@ -155,6 +155,21 @@ struct queued_bio {
 	bool owned; /* a traced thread dirtied it */
 };
 
+/*
+ * A kernel thread writes a file that was dirty before the recording: until somebody dirties more of
+ * it, it is taken to be for who was throttled last for writing to this disk.
+ */
+static __always_inline void queued_dirtied_before(struct queued_bio *q)
+{
+	struct gendisk *disk = (void *)q->gendisk;
+	uint32_t tid = foreign_slowed_since(&throttled, bpf_ktime_get_ns());
+
+	dirtied_before = q->file;
+	if (tid && bpf_core_field_exists(disk->bdi) &&
+	    throttled.bdi == (uint64_t)BPF_CORE_READ(disk, bdi))
+		q->foreign_tid = tid;
+}
+
 /* Who made the pages of a write to a regular file dirty, whoever writes them now. */
 static __always_inline void queued_owner(struct queued_bio *q)
 {
@@ -170,16 +185,22 @@ static __always_inline void queued_owner(struct queued_bio *q)
 		tid = bpf_map_lookup_elem(&dirtied_by, &q->file);
 		if (tid)
 			q->foreign_tid = *tid;
+		else if (bpf_map_lookup_elem(&devices_seen, &q->file.dev))
+			queued_dirtied_before(q);
 	}
 }
 
-/* The same of metadata: what no traced thread is known to have dirtied stays the writer's. */
+/* The same of metadata: what became dirty for nobody that is known stays the writer's. */
 static __always_inline void queued_metadata_owner(struct queued_bio *q)
 {
 	uint64_t who = folio_owner(&q->file, q->index);
 
 	if (!who)
 		return;
+	if (!(who >> 32)) {
+		q->foreign_tid = (uint32_t)who;
+		return;
+	}
 	q->owned = true;
 	q->pid = who >> 32;
 	q->tid = (uint32_t)who;
@@ -212,7 +233,8 @@ static __always_inline void queued_journal(struct queued_bio *q)
 {
 	struct syncer asked = {};
 
-	q->journal = !q->above && !q->file.inode && is_journal(q->task, q->dev);
+	q->journal = !q->above && !q->file.inode && q->foreign_tid == (uint32_t)q->task->pid &&
+		     is_journal(q->task, q->dev);
 	if (!q->journal || !(q->flags & (ETA_BIO_SYNC | ETA_BIO_FLUSH)))
 		return;
 	if (!syncs_used || !sync_asked(q->dev, &asked)) {

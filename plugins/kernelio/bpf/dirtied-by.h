@@ -13,4 +13,10 @@ struct {
 	__type(value, uint32_t);
 } dirtied_by __weak SEC(".maps");
 
+/*
+ * A file that was dirty before a traced thread used its file system, so that nobody is known to
+ * have made it so: who dirties a page of it next did. inode 0: none.
+ */
+struct file_key dirtied_before __weak;
+
 #endif

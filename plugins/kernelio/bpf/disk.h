@@ -99,10 +99,10 @@ SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
 	return place;
 }
 
-/* The disk at address *GENDISK, and in INDEX its place; NULL: it has none. TAKE: give it one. */
-static __always_inline struct disk *disk_of(const uint64_t *gendisk, bool take, uint32_t *index)
+/* The disk at address *GENDISK, and in INDEX its place; NULL: it has none. */
+static __always_inline struct disk *disk_of(const uint64_t *gendisk, uint32_t *index)
 {
-	uint32_t place = disk_place(gendisk, take);
+	uint32_t place = disk_place(gendisk, false);
 
 	*index = place - 1;
 	return place ? bpf_map_lookup_elem(&disks, index) : NULL;
@@ -170,6 +170,17 @@ SEPARATE int disk_look(struct disk *disk)
 		found->files.used = 1;
 	images_used = 1;
 	return 0;
+}
+
+/* 1 + the place of the disk at address *GENDISK, taken if it has none; 0: none is free. */
+SEPARATE uint32_t disk_take(const uint64_t *gendisk)
+{
+	uint32_t place = disk_place(gendisk, true), index = place - 1;
+	struct disk *disk = place ? bpf_map_lookup_elem(&disks, &index) : NULL;
+
+	if (disk && !disk->known)
+		disk_look(disk);
+	return place;
 }
 
 /* The disk below DISK; NULL: none. */

@@ -97,7 +97,8 @@ int file_see(struct file_facts *f, bool opened)
 	uint8_t seen = SEEN_SKIPPED, *before;
 	struct kernelio_file *room;
 	struct inode *inode;
-	uint32_t names, dev;
+	struct block_device *block;
+	uint32_t names;
 	struct file_key key;
 
 	if (!f)
@@ -140,9 +141,10 @@ int file_see(struct file_facts *f, bool opened)
 		return -1; /* counted */
 	seen = SEEN_LEFT;
 	bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
-	dev = BPF_CORE_READ(inode, i_sb, s_bdev, bd_dev);
-	if (dev)
-		device_note(dev);
+	block = BPF_CORE_READ(inode, i_sb, s_bdev);
+	device_note(f->key.dev, block);
+	if (block) /* btrfs has a number of its own */
+		device_note(BPF_CORE_READ(block, bd_dev), block);
 	return SEEN_LEFT;
 }
 

@@ -58,9 +58,12 @@ struct block_device_operations {
 	void *submit_bio;
 };
 
+struct backing_dev_info;
+
 struct gendisk {
 	int major;
 	void *private_data;
+	struct backing_dev_info *bdi; /* since Linux 5.16 (edb0872f44ec) */
 	const struct block_device_operations *fops;
 };
 
@@ -469,10 +472,13 @@ struct file_lock {
 	loff_t fl_end;
 };
 
+struct bdi_writeback {
+	struct backing_dev_info *bdi;
+};
+
 /* only passed through */
 struct iov_iter;
 struct file_ra_state;
-struct bdi_writeback;
 struct dirty_throttle_control;
 struct linux_binprm;
 struct writeback_control;

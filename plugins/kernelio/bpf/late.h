@@ -268,6 +268,8 @@ SEPARATE int late_cut(struct task_state *st, uint64_t woken_ns)
 		ns = 0;
 	else if (late->to_ns - late->from_ns > to_ns - from_ns)
 		ns = ns * ((to_ns - from_ns) >> 10) / ((late->to_ns - late->from_ns) >> 10);
+	if (ns && ns > to_ns - from_ns)
+		ns = to_ns - from_ns; /* by rounding */
 	bpf_map_delete_elem(&late_for, &tid);
 	if (!ns)
 		return 0;

@@ -38,8 +38,8 @@ static __always_inline uint32_t syncing_tid(struct task_struct *task, const stru
  * The current task syncs the file system of S on DEV. That of a traced thread's file may be another
  * (overlayfs), but this is what it waits for now, and whose journal works for it.
  */
-static __always_inline void syncs_note(struct fs_syncs *s, uint32_t dev, struct task_state *st,
-				       uint32_t how)
+static __always_inline void syncs_note(struct fs_syncs *s, uint32_t dev, struct block_device *block,
+				       struct task_state *st, uint32_t how)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool inside =
@@ -53,7 +53,7 @@ static __always_inline void syncs_note(struct fs_syncs *s, uint32_t dev, struct 
 		st->now.changed = s->before;
 	}
 	if (st)
-		device_note(dev);
+		device_note(dev, block);
 }
 
 static __always_inline int sync_begins(struct inode *inode)
@@ -62,7 +62,8 @@ static __always_inline int sync_begins(struct inode *inode)
 	struct fs_syncs *s = syncs_of(inode, st);
 
 	if (s)
-		syncs_note(s, BPF_CORE_READ(inode, i_sb, s_dev), st, 0);
+		syncs_note(s, BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_sb, s_bdev),
+			   st, 0);
 	return 0;
 }
 
@@ -101,7 +102,7 @@ int BPF_PROG(on_ext4_syncs_all, struct super_block *sb)
 		return 0;
 	s = syncs_at(dev, st);
 	if (s)
-		syncs_note(s, dev, st, st ? 0 : SYNC_ENDLESS);
+		syncs_note(s, dev, sb->s_bdev, st, st ? 0 : SYNC_ENDLESS);
 	return 0;
 }
 
@@ -127,7 +128,7 @@ int BPF_PROG(on_change, uint32_t dev, uint32_t tid, uint32_t type, uint32_t line
 		return 0;
 	s = s ?: syncs_at(dev, st);
 	if (s)
-		syncs_note(s, dev, st, SYNC_ENDLESS);
+		syncs_note(s, dev, NULL, st, SYNC_ENDLESS);
 	return 0;
 }
 

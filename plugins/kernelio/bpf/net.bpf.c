@@ -56,8 +56,8 @@ static __always_inline void rpc_for_owner(struct rpc_state *rpc, uint32_t task)
 static __always_inline bool rpc_count(struct rpc_state *rpc, uint64_t xprt)
 {
 	uint64_t now = rpc->record.head.time_ns;
-	uint32_t index, who = 0;
-	struct disk *disk = disk_of(&xprt, rpc->traced, &index);
+	uint32_t place = disk_place(&xprt, rpc->traced), index = place - 1, who = 0;
+	struct disk *disk = place ? bpf_map_lookup_elem(&disks, &index) : NULL;
 
 	if (!disk)
 		return rpc->traced;

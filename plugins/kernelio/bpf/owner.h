@@ -166,15 +166,15 @@ static __always_inline enum owned_by inode_own(struct task_state *st, struct ino
 
 /*
  * Metadata, and what programs write to a block device: all of it is one inode's, whoever changes
- * it, so that each folio is noted by itself. It belongs to who made it dirty since it was clean; a
- * task that is not traced (the journal's thread is one) takes it from a traced one.
+ * it, so that each folio is noted by itself. It belongs to who made it dirty last. That is a
+ * number: pid << 32 | tid; of a task that is not traced the tid alone; 0: it is not known.
  */
-uint32_t folios_owned __weak; /* is any of them a traced thread's? */
+uint32_t folios_owned __weak; /* is any of them known? */
 
-/* ST's thread, or an untraced task (NULL), makes the folio at INDEX of FILE dirty. */
-SEPARATE int folio_own(struct task_state *st, struct file_key *file, uint64_t index)
+/* The folio at INDEX of FILE becomes dirty for WHO. */
+SEPARATE int folio_own(uint64_t who, struct file_key *file, uint64_t index)
 {
-	struct page_owner owner = {};
+	struct page_owner owner = { .pid = who >> 32, .tid = (uint32_t)who };
 	struct page_key key = {};
 
 	if (!file)
@@ -182,19 +182,17 @@ SEPARATE int folio_own(struct task_state *st, struct file_key *file, uint64_t in
 	key.inode = file->inode;
 	key.dev = file->dev;
 	key.index = index;
-	if (!st) {
+	if (!who) {
 		bpf_map_delete_elem(&page_owners, &key);
 		return 0;
 	}
-	owner.pid = st->pid;
-	owner.tid = owner_tid(st);
 	owner.time_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&page_owners, &key, &owner, BPF_ANY);
 	folios_owned = 1;
 	return 0;
 }
 
-/* Whose the folio at INDEX of FILE is: pid << 32 | tid; 0: no traced thread's. */
+/* For whom the folio at INDEX of FILE became dirty. */
 SEPARATE uint64_t folio_owner(struct file_key *file, uint64_t index)
 {
 	struct page_owner *owner;

@@ -1,5 +1,6 @@
 /* Page cache: lookup, readahead, dirtying, throttling, waiting for writeback, reclaim. */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+#include "dirtied-by.h"
 #include "evict.h"
 #include "fault.h"
 #include "follow.h"
@@ -135,6 +136,34 @@ static __always_inline void dirtied_add(uint32_t pages)
 		cpu->totals.dirtied_bytes += pages * page_bytes;
 }
 
+/* An untraced task dirties a page of FILE, a regular one. */
+static __always_inline void foreign_dirties(const struct file_key *file)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint32_t tid = task->pid;
+
+	if (file->inode != dirtied_before.inode || file->dev != dirtied_before.dev ||
+	    task->flags & TASK_IS_KERNEL_THREAD)
+		return;
+	dirtied_before.inode = 0;
+	bpf_map_update_elem(&dirtied_by, file, &tid, BPF_ANY);
+	note_waited_for(tid, 0); /* it may have exited when its pages are written */
+}
+
+/*
+ * Metadata on DEVICE, an inode, becomes dirty by an untraced task. The thread of a journal makes it
+ * so when it has committed it, and for whom it has done that: as folio_own() takes it.
+ */
+static __always_inline uint64_t commit_for(struct inode *device)
+{
+	struct syncer asked = {};
+
+	if (!syncs_used || !(bpf_get_current_task_btf()->flags & TASK_IS_KERNEL_THREAD) ||
+	    !sync_asked(device->i_rdev, &asked))
+		return 0;
+	return asked.foreign ? asked.tid : (uint64_t)asked.pid << 32 | asked.tid;
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
@@ -146,16 +175,18 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	uint8_t *seen;
 	bool regular;
 
-	if (!mapping || (!st && !folios_owned))
+	if (!mapping || (!st && !folios_owned && !dirtied_before.inode && !syncs_used))
 		return 0;
 	inode = mapping->host;
 	regular = is_regular(inode->i_mode);
-	if (!st && regular)
-		return 0;
 	key.inode = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
+	if (!st && regular) {
+		foreign_dirties(&key);
+		return 0;
+	}
 	if (!st) {
-		folio_own(NULL, &key, folio->index);
+		folio_own(commit_for(inode), &key, folio->index);
 		return 0;
 	}
 	pages = folio_pages(folio);
@@ -173,7 +204,7 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 		return 0;
 	dirtied_add(pages);
 	if (!regular) {
-		folio_own(st, &key, folio->index);
+		folio_own((uint64_t)st->pid << 32 | owner_tid(st), &key, folio->index);
 		return 0;
 	}
 	owned = inode_own(st, inode, &key);
@@ -218,6 +249,7 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 		return 0;
 	if (!st) {
 		slowed_note(&throttled);
+		throttled.bdi = (uint64_t)BPF_CORE_READ(wb, bdi);
 		return 0;
 	}
 	if (!(filter.light && call_see(st, 0)) && (!st->active || st->fault.endless))

@@ -160,7 +160,7 @@ static __always_inline uint64_t disk_written_part(const struct disk *disk,
 SEPARATE uint32_t disk_wrote_by_chance(const uint64_t *gendisk)
 {
 	uint32_t index, chance = bpf_get_prandom_u32() % ETA_SLEEP_WHOLE;
-	struct disk *disk = disk_of(gendisk, false, &index);
+	struct disk *disk = disk_of(gendisk, &index);
 
 	return disk && chance < disk_written_part(disk, &disk->flushed) ? disk->foreign_tid : 0;
 }
@@ -174,12 +174,17 @@ SEPARATE uint32_t disk_wrote_by_chance(const uint64_t *gendisk)
  */
 static __always_inline uint32_t own_disk_place(const struct task_state *st)
 {
-	uint32_t dev = st->now.sync_dev ?: st->op.dev, *place;
+	uint32_t dev = st->now.sync_dev ?: st->op.dev;
+	struct device_disk *of_device;
 
 	if (!(dev >> DEV_MAJOR_SHIFT))
 		return st->disk;
-	place = bpf_map_lookup_elem(&devices_seen, &dev);
-	return place ? *place : 0;
+	of_device = bpf_map_lookup_elem(&devices_seen, &dev);
+	if (!of_device)
+		return 0;
+	if (!of_device->place && of_device->gendisk)
+		of_device->place = disk_take(&of_device->gendisk);
+	return of_device->place;
 }
 
 /* The same, when the sleep of ST began; NULL: none. */
@@ -291,24 +296,23 @@ static __always_inline void disk_writes(struct disk *disk, uint32_t bytes, bool 
 SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *record,
 			       struct counted *counted, bool flush)
 {
-	uint32_t who = 0, index, dev, *place;
-	struct disk *disk = disk_of(gendisk, true, &index);
+	uint32_t who = 0, place = disk_take(gendisk), index = place - 1, dev;
+	struct disk *disk = place ? bpf_map_lookup_elem(&disks, &index) : NULL;
+	struct device_disk *of_device;
 	uint64_t now;
 
 	if (!disk || !record || !counted)
 		return 0;
 	now = record->head.time_ns;
 	dev = record->dev;
-	place = bpf_map_lookup_elem(&devices_seen, &dev);
-	if (place && *place != 1 + index)
-		*place = 1 + index;
+	of_device = bpf_map_lookup_elem(&devices_seen, &dev);
+	if (of_device && of_device->place != place)
+		of_device->place = place;
 	counted->disk = index;
 	counted->tid = record->owner_tid;
 	counted->on_disk = 1;
 	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
-	if (!disk->known)
-		disk_look(disk);
 	counted->stacked = disk->stacked;
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
@@ -387,7 +391,7 @@ SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_
 			   uint32_t written, bool flush)
 {
 	struct counted counted = { .tid = tid, .on_disk = 1, .served = !tid }, *before;
-	struct disk *disk = disk_of(gendisk, false, &counted.disk);
+	struct disk *disk = disk_of(gendisk, &counted.disk);
 	uint64_t now, address;
 
 	if (!disk || !key)

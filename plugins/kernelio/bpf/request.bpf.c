@@ -35,7 +35,7 @@ static __always_inline void flush_is_late(struct request *rq, const struct late 
 {
 	uint64_t gendisk = (uint64_t)BPF_CORE_READ(rq, q, disk);
 	uint32_t index;
-	struct disk *disk = disk_of(&gendisk, false, &index);
+	struct disk *disk = disk_of(&gendisk, &index);
 
 	if (disk)
 		disk->flush_late = *late;

@@ -354,21 +354,33 @@ struct {
 	__type(value, uint8_t);
 } files_seen __weak SEC(".maps");
 
-/* Devices of the file systems that they are on: 1 + the place of the disk, 0: not known yet. */
+/* The disk of a device: its address, 0: unknown, and 1 + its place, 0: nobody waited for it yet. */
+struct device_disk {
+	uint64_t gendisk;
+	uint32_t place, unused;
+};
+
+/* Devices of the file systems that they are on. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 256);
 	__type(key, uint32_t);
-	__type(value, uint32_t);
+	__type(value, struct device_disk);
 } devices_seen __weak SEC(".maps");
 
-/* A traced thread uses DEV, or syncs it: from now on what others do there counts. */
-static __always_inline void device_note(uint32_t dev)
+/*
+ * A traced thread uses DEV, or syncs it: from now on what others do there counts. BLOCK: the device
+ * itself; NULL: unknown.
+ */
+static __always_inline void device_note(uint32_t dev, struct block_device *block)
 {
-	static const uint32_t no_disk;
+	struct device_disk disk = {};
 
-	if (!bpf_map_lookup_elem(&devices_seen, &dev))
-		bpf_map_update_elem(&devices_seen, &dev, &no_disk, BPF_NOEXIST);
+	if (bpf_map_lookup_elem(&devices_seen, &dev))
+		return;
+	if (block)
+		disk.gendisk = (uint64_t)BPF_CORE_READ(block, bd_disk);
+	bpf_map_update_elem(&devices_seen, &dev, &disk, BPF_NOEXIST);
 }
 
 static __always_inline struct task_state *slot_state(uint32_t slot)

@@ -76,6 +76,20 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
+/*
+ * TASK is reaped. It closes its files behind on_exit, which may write them out: of an untraced one
+ * that nobody had waited for until then, the record comes now.
+ */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	struct task_slot *own = bpf_task_storage_get(&tasks, task, NULL, 0);
+
+	if (!own || !own->member)
+		leave_waited_for(task, bpf_ktime_get_ns());
+	return 0;
+}
+
 struct ancestor_walk {
 	struct task_struct *task;
 	bool found;

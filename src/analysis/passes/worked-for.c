@@ -15,6 +15,9 @@
 /* State of the walk over the victims' rows. */
 struct passing {
 	const struct engine *e;
+	uint32_t *workers; /* locations of kernel threads that worked for others */
+	uint32_t n_workers;
+	const uint32_t *spaces;
 	uint32_t victim; /* the location of its thread */
 	struct blame_row into;
 	int rc;
@@ -70,6 +73,23 @@ static const struct sums *owners_of(const struct engine *e, uint64_t culprit)
 	return e->locations[culprit].worked_for.n ? &e->locations[culprit].worked_for : NULL;
 }
 
+/*
+ * CULPRIT, or, if that is the tid of one that worked for others, its location: what it did there
+ * was for none of them.
+ */
+static uint64_t itself(const struct passing *p, uint64_t culprit)
+{
+	const struct eta_defs *defs = p->e->defs;
+
+	if (!(culprit & CULPRIT_FOREIGN))
+		return culprit;
+	for (uint32_t i = 0; i < p->n_workers; i++)
+		if (space_compare(p->spaces, defs, p->workers[i],
+				  space_of(p->spaces, defs, p->victim), (uint32_t)culprit) == 0)
+			return p->workers[i];
+	return culprit;
+}
+
 static void pass_on(void *arg, const struct sum *sum)
 {
 	struct passing *p = arg;
@@ -77,15 +97,15 @@ static void pass_on(void *arg, const struct sum *sum)
 
 	if (!p->rc)
 		p->rc = owners ? divide(p, sum, owners)
-			       : blame_row_add(&p->into, &p->e->blame_bound, sum->key, sum->ns,
-					       sum->named_ns);
+			       : blame_row_add(&p->into, &p->e->blame_bound, itself(p, sum->key),
+					       sum->ns, sum->named_ns);
 }
 
 static void find_any(void *arg, const struct sum *sum)
 {
 	struct passing *p = arg;
 
-	if (owners_of(p->e, sum->key))
+	if (owners_of(p->e, sum->key) || itself(p, sum->key) != sum->key)
 		p->rc = 1;
 }
 
@@ -162,17 +182,24 @@ int engine_worked_for(struct engine *e)
 
 int engine_pass_on(struct engine *e)
 {
+	uint32_t n = e->defs->n_locations, *spaces;
 	struct passing p = { .e = e };
-	bool any = false;
 	int rc = 0;
 
 	if (e->options.version_1)
 		return 0;
-	for (uint32_t i = 0; i < e->defs->n_locations && !any; i++)
-		any = owners_of(e, i);
-	for (uint32_t i = 0; any && i < e->defs->n_locations && !rc; i++) {
+	p.spaces = spaces = spaces_new(e->defs);
+	p.workers = calloc(n, sizeof(*p.workers));
+	if (!spaces || !p.workers)
+		rc = -ENOMEM;
+	for (uint32_t i = 0; i < n && !rc; i++)
+		if (owners_of(e, i))
+			p.workers[p.n_workers++] = i;
+	for (uint32_t i = 0; p.n_workers && i < n && !rc; i++) {
 		p.victim = e->thread_of[i]; /* asynchronous operations are its own, too */
 		rc = pass_row_on(&p, &e->locations[i].blame);
 	}
+	free(p.workers);
+	free(spaces);
 	return rc;
 }

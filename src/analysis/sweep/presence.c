@@ -259,6 +259,16 @@ static bool is_ahead(const struct sweep_thread *watcher, enum weight_kind kind, 
 	return kind == WEIGHT_DEVICE && since_ns <= watcher->watch.since_ns;
 }
 
+/* The thread USER, present since SINCE_NS, counts against WATCHER. */
+static void charge(struct sweep *s, struct sweep_thread *watcher, enum weight_kind kind,
+		   uint32_t user, uint64_t since_ns, uint64_t now)
+{
+	uint64_t ns = now - later(since_ns, watcher->watch.since_ns);
+
+	weight_add(s, watcher, kind, user, ns);
+	watcher->watch.present_ns += ns;
+}
+
 /* USER, present since SINCE_NS, leaves: charges the watchers for it. */
 static void charge_watchers(struct sweep *s, struct presence *p, const struct sweep_thread *user,
 			    uint64_t since_ns, uint64_t now)
@@ -270,9 +280,8 @@ static void charge_watchers(struct sweep *s, struct presence *p, const struct sw
 		bool ahead = is_ahead(watcher, kind, since_ns);
 
 		if (sweep_thread_of(s, watcher) != user && (ahead || !watcher->watch.queue_ahead))
-			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind,
-				   (uint32_t)(user - s->threads),
-				   now - later(since_ns, watcher->watch.since_ns));
+			charge(s, watcher, ahead ? WEIGHT_AHEAD : kind,
+			       (uint32_t)(user - s->threads), since_ns, now);
 	}
 }
 
@@ -288,8 +297,8 @@ static void charge_bound(struct sweep *s, const struct presence *p, struct sweep
 		bool ahead = is_ahead(watcher, kind, user->since_ns);
 
 		if (user->thread != self && (ahead || !watcher->watch.queue_ahead))
-			weight_add(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->thread,
-				   now - later(user->since_ns, watcher->watch.since_ns));
+			charge(s, watcher, ahead ? WEIGHT_AHEAD : kind, user->thread,
+			       user->since_ns, now);
 	}
 }
 
@@ -319,7 +328,10 @@ static void charge_watcher(struct sweep *s, const struct presence *p, struct swe
 		uint64_t ns = now - later(user->since_ns, watcher->watch.since_ns);
 
 		weights[n] = (struct weight){ ns, user->thread, ahead ? WEIGHT_AHEAD : kind };
-		n += ns && user->thread != self && (ahead || !watcher->watch.queue_ahead);
+		if (ns && user->thread != self && (ahead || !watcher->watch.queue_ahead)) {
+			watcher->watch.present_ns += ns;
+			n++;
+		}
 	}
 	watcher->weights.n = n;
 }
@@ -489,6 +501,7 @@ void watch_begin(struct sweep *s, struct sweep_thread *l, const struct stretch *
 	l->watch.queue_ahead = is_device(s, l->watch.on) && !is_server(s, l->watch.on) &&
 			       l->watch.on->users.n > (own_on(s, l, l->watch.on)->charged > 0);
 	l->watch.on->watchers.role = ROLE_WATCH;
+	l->watch.present_ns = 0;
 	if (is_in_crowd(s, l))
 		crowd_watch_begin(s, l->watch.on, l, now);
 	else
@@ -504,6 +517,7 @@ bool watch_end(struct sweep *s, struct sweep_thread *l, uint64_t now)
 	own_part(s, l, &active, &arrivals);
 	if (l->watch.listed && is_in_crowd(s, l)) {
 		crowd_watch_end(s, p, l, now);
+		l->watch.present_ns = now - l->watch.since_ns;
 	} else if (l->watch.listed) {
 		charge_watcher(s, p, l, now);
 		thread_set_remove(s, &p->watchers, l);

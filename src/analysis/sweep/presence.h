@@ -83,6 +83,7 @@ struct stretch_watch {
 	struct presence *on;
 	uint64_t arrivals;
 	uint64_t since_ns;
+	uint64_t present_ns; /* the times of all others that count, summed; in a crowd unknown */
 };
 
 /* Frees what it has, not P itself. */

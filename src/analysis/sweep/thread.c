@@ -280,27 +280,40 @@ static int stretch_begins(struct sweep *s, struct sweep_thread *l)
 }
 
 /*
+ * The culprit WHO, which is LOCATION or not in the trace. The kernel names a thread of its own for
+ * a request that is for nobody in the trace: for those that it worked for there, it was not. See
+ * engine_pass_on().
+ */
+static uint64_t culprit_ahead(const struct engine *e, uint32_t location, uint32_t who)
+{
+	return location == ETA_NONE || e->locations[location].worked_bytes ? CULPRIT_FOREIGN | who
+									   : location;
+}
+
+/*
  * The kernel named a task with a request on the device. If that task's requests are in the trace,
  * they count as such. Otherwise it gets a weight here: is there one?
  */
 static bool name_ahead(struct sweep *s, struct sweep_thread *l, const struct stretch *st,
 		       bool others, uint64_t now)
 {
+	uint64_t others_ns;
 	uint32_t location;
 
 	if (!st->who)
 		return false;
 	location = sweep_location(s->plan, l->location, st->who, now);
-	if (others && location != ETA_NONE && s->plan->thread_number[location] != THREAD_NONE)
+	if (others && location != ETA_NONE && s->plan->thread_number[location] != THREAD_NONE &&
+	    !s->engine->locations[location].worked_bytes)
 		return true;
 	/*
-	 * next to those in the trace it gets half of the weight: the number of its requests is
-	 * unknown
+	 * while there are others, in the trace, it gets half of the weight: the number of its
+	 * requests is unknown
 	 */
+	others_ns = l->watch.listed && l->watch.present_ns < st->ns ? l->watch.present_ns : st->ns;
 	if (l->lost_cells >> st->cell & 1)
-		weight_name(s, l, (enum cell)st->cell,
-			    location == ETA_NONE ? CULPRIT_FOREIGN | st->who : location,
-			    others ? st->ns / 2 : st->ns);
+		weight_name(s, l, (enum cell)st->cell, culprit_ahead(s->engine, location, st->who),
+			    st->ns - (others ? others_ns - others_ns / 2 : 0));
 	return true;
 }
 
