@@ -22,9 +22,12 @@ struct service_stream {
 	/* of the input that was last asked for: guest_of */
 	const struct service_guest *asked;
 	uint32_t asked_input;
-	size_t nesting;	     /* hosts of hosts that are being put */
-	enum inside *inside; /* per open region */
-	size_t inside_room;
+	size_t nesting; /* hosts of hosts that are being put */
+	struct entered {
+		enum inside inside;
+		uint32_t dev; /* of the file that it or one around it is on; 0: unknown */
+	} * open;
+	size_t open_room;
 	uint64_t last_ns;
 	struct eta_event *out;
 	size_t n, room;
@@ -60,7 +63,7 @@ void service_stream_free(struct service_stream *s)
 {
 	if (!s)
 		return;
-	free(s->inside);
+	free(s->open);
 	free(s->out);
 	free(s);
 }
@@ -300,6 +303,7 @@ static int put_below(struct service_stream *s, const struct service_call *call, 
 		return 0;
 	waiter_init(s->merge, &part, guest, &below);
 	waiter_begin(s->services, &below, from_ns);
+	waiter_uses(&below, call->dev);
 	s->nesting++;
 	rc = inside == RUNS ? put_steals(s, &below, from_ns, to_ns, true, ETA_NONE)
 			    : put_host(s, &below, inside, from_ns, to_ns);
@@ -433,21 +437,28 @@ static void mark(struct service_stream *s, struct eta_event *event)
 
 static int take(struct service_stream *s, const struct eta_event *event)
 {
-	enum inside inside = s->depth ? s->inside[s->depth - 1] : RESTS;
+	const struct entered *in = s->depth ? &s->open[s->depth - 1] : NULL;
+	enum inside inside = in ? in->inside : RESTS;
+	uint32_t dev = in ? in->dev : 0;
 	struct eta_event *out;
 	int rc = 0;
 
-	if (inside == RUNS && s->own.guest)
+	if (inside == RUNS && s->own.guest) {
 		rc = put_steals(s, &s->own, s->last_ns, event->time_ns, true, ETA_NONE);
-	else if (inside != RESTS && waiter_has(&s->own, inside))
+	} else if (inside != RESTS && waiter_has(&s->own, inside)) {
+		waiter_uses(&s->own, dev);
 		rc = put_host(s, &s->own, inside, s->last_ns, event->time_ns);
+	}
 	s->last_ns = event->time_ns;
 	if (rc)
 		return rc;
 	if (event->kind == ETA_ENTER) {
-		if (!ARRAY_FITS(s->inside, s->depth + 1, s->inside_room))
+		if (!ARRAY_FITS(s->open, s->depth + 1, s->open_room))
 			return -ENOMEM;
-		s->inside[s->depth++] = inside_of(s->merge, &s->part, event->region);
+		s->open[s->depth++] = (struct entered){
+			.inside = inside_of(s->merge, &s->part, event->region),
+			.dev = event->has & ETA_HAS_FILE ? event->dev : dev,
+		};
 	}
 	if (event->kind <= ETA_LEAVE)
 		s->own.cpu = event->has & (ETA_HAS_STACK | ETA_EVENT_OF_HOST) ? 0 : event->cpu;

@@ -34,7 +34,8 @@ struct service_call {
 struct service_request {
 	uint64_t begin_ns, end_ns;
 	uint32_t input, location;
-	uint32_t owner; /* tid of the thread whose pages it writes, 0: its own */
+	uint32_t device; /* of the guest */
+	uint32_t owner;	 /* tid of the thread whose pages it writes, 0: its own */
 	uint32_t first_link, n_links;
 	bool journal; /* one that a commit waits for */
 	bool implied; /* a flush that is no request in the trace: LOCATION has written before */

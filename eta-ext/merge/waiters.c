@@ -60,13 +60,13 @@ void waiter_init(const struct merge *merge, const struct merge_part *part,
 	*w = (struct waiter){ .guest = guest };
 	low = services_first_of(s, false, part);
 	high = services_first_of(s, false, &behind);
-	w->own = (struct waited_for){ s->by_thread.at + low, high - low, 0 };
+	w->own = (struct waited_for){ s->by_thread.at + low, high - low, 0, ETA_NONE };
 	low = first_of(s, &s->by_owner, part->input, tid, true);
 	high = first_of(s, &s->by_owner, part->input, tid + 1, true);
-	w->owned = (struct waited_for){ s->by_owner.at + low, high - low, 0 };
+	w->owned = (struct waited_for){ s->by_owner.at + low, high - low, 0, ETA_NONE };
 	low = first_of(s, &s->journals, part->input, 0, false);
 	high = first_of(s, &s->journals, part->input + 1, 0, false);
-	w->journals = (struct waited_for){ s->journals.at + low, high - low, 0 };
+	w->journals = (struct waited_for){ s->journals.at + low, high - low, 0, ETA_NONE };
 }
 
 /* Leaves out what begins before TIME_NS and has ended by then. */
@@ -96,6 +96,14 @@ void waiter_begin(const struct services *s, struct waiter *w, uint64_t time_ns)
 	begin(s, &w->journals, time_ns);
 }
 
+void waiter_uses(struct waiter *w, uint32_t dev)
+{
+	w->journals.device = ETA_NONE;
+	for (size_t d = 0; w->guest && d < w->guest->n_disks; d++)
+		if (w->guest->disks[d].device == dev)
+			w->journals.device = dev;
+}
+
 bool waiter_has(const struct waiter *w, enum inside inside)
 {
 	return w->own.n || (inside == WAITS_FOR_PAGES && w->owned.n) ||
@@ -112,6 +120,8 @@ static const struct service_request *later(const struct services *s, struct wait
 	for (size_t i = list->first; i < list->n; i++) {
 		const struct service_request *r = &s->requests[list->at[i]];
 
+		if (list->device != ETA_NONE && r->device != list->device)
+			continue;
 		if (r->begin_ns > time_ns) {
 			if (r->begin_ns >= *until_ns)
 				break;

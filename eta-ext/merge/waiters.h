@@ -21,6 +21,7 @@ enum inside inside_of(const struct merge *merge, const struct merge_part *part, 
 struct waited_for {
 	const uint32_t *at;
 	size_t n, first;
+	uint32_t device; /* only those of this one count; ETA_NONE: all */
 };
 
 /* A thread of a guest, whose waits and CPU are its host's. */
@@ -36,6 +37,11 @@ void waiter_init(const struct merge *merge, const struct merge_part *part,
 		 const struct service_guest *guest, struct waiter *w);
 /* It does nothing before TIME_NS. */
 void waiter_begin(const struct services *s, struct waiter *w, uint64_t time_ns);
+/*
+ * It works on a file on DEV, 0: unknown, from now on. Where that is a disk of its guest, a commit
+ * that it waits for is one of the journal there.
+ */
+void waiter_uses(struct waiter *w, uint32_t dev);
 /* False: there is no request that it waits for where it is INSIDE. */
 bool waiter_has(const struct waiter *w, enum inside inside);
 /*

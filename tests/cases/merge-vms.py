@@ -45,8 +45,9 @@ def by_machine(archive):
 def links_are_right(said, archive, inputs):
     assert "warning" not in said, said
     for guest, machine in MACHINE.items():
-        link = re.search(rf"{guest}.spool: virtual machine {re.escape(machine)}, \S+ is /vm-{guest}.img; (\d+) of (\d+) "
-                         r"requests found, (\d+) pairs wrong, clock \+-(\d+) ns", said)
+        disks = rf"\S+ is /vm-{guest}.img" + (rf", \S+ is /vm-{guest}-2.img" if guest == "b" else "")
+        link = re.search(rf"{guest}.spool: virtual machine {re.escape(machine)}, {disks}; (\d+) of (\d+) requests found, "
+                         r"(\d+) pairs wrong, clock \+-(\d+) ns", said)
         assert link and link[1] == link[2] and int(link[1]) > 20, (guest, said)
     with open(archive, "rb") as file:
         clocks = re.findall(rb"SCI::CLOCK_OF_(\d+)\W+(\d+) (\d+) (\d+)/(\d+) \+-(\d+)", file.read())
@@ -98,6 +99,21 @@ def hosts_of_hosts_are_there(rows):
     assert 0.98 * time < covered <= time, (covered, time)
 
 
+def disks_are_apart(rows):
+    """What b's third thread waits for is on b's second disk, with a journal of its own."""
+    calls = collections.defaultdict(list)
+    for row in rows["host"]:
+        if row.pid == "60" and row.depth == "0" and row.path:
+            calls[row.path].append((int(row.begin_ns), int(row.end_ns)))
+    for thread in "8", "9", "10":
+        inner = [row for row in rows["b"] if row.tid == thread and row.depth == "2"
+                 and row.region in ("vfs:sys_pwrite64", "vfs:sys_fdatasync", "fs:journal commit")]
+        image = "/vm-b-2.img" if thread == "10" else "/vm-b.img"
+        assert len(inner) > 20, (thread, inner)
+        for row in inner:
+            assert any(begin <= int(row.begin_ns) and int(row.end_ns) <= end for begin, end in calls[image]), row
+
+
 def commits_are_there(rows):
     """A guest's wait for its journal is one for the block that this writes, and for the sync of the image behind it."""
     waits = [row for row in rows["b"] if row.depth == "1" and row.region == "fs:journal commit"]
@@ -140,6 +156,7 @@ with tempfile.TemporaryDirectory(prefix="sci-test.") as folder:
         assert not any("worker" in name for of in blame.values() for _, name in of), blame
         hosts_of_hosts_are_there(by_machine("all.otf2"))
         commits_are_there(by_machine("all.otf2"))
+        disks_are_apart(by_machine("all.otf2"))
 
     # ---- a guest's spool is damaged in the middle of what one of its CPUs recorded: thread 9 of a was on it ----
     good = by_machine("all.otf2")

@@ -2,7 +2,8 @@
  * make-vms DIR SEED [REQUESTS]: kernel spools of a host, host.spool, of its two guests, a.spool and
  * b.spool, and of a guest of a, nested.spool, in a run by chance that never was: reads and writes
  * of O_DIRECT, split and merged on their way down to the host's disk; fsyncs, which wait for a
- * commit of the journal and for the sync of the image that it needs.
+ * commit of the journal and for the sync of the image that it needs. b has two disks, each with a
+ * file system.
  */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
@@ -13,10 +14,10 @@
 #include "tests/unit/spool-maker.h"
 
 /* Numbers that no device of the system has on which this runs, or its name would stand for them. */
-enum { VIRTUAL_DISK = 4000 << 20, DISK = 4001 << 20 };
+enum { VIRTUAL_DISK = 4000 << 20, DISK = 4001 << 20, DISKS = 2 };
 enum { FILE_INODE = 5, BLOCK = 4096, CPUS = 2, WORKERS = 2 };
 enum { SYS_READ = 1, SYS_WRITE, SYS_SYNC };
-/* The journal's thread of a machine, and its place of sleep. */
+/* The thread of a machine's journal, + 1: of that of its second disk, and their place of sleep. */
 enum { JOURNAL = 4, AT_JOURNAL = 1 };
 #define JOURNAL_PLACE (3u << 30)
 
@@ -54,6 +55,7 @@ struct machine {
 	uint32_t dev;	      /* of its disk */
 	uint64_t behind_ns;   /* its clock, behind the first host's */
 	uint32_t first_tid, n_threads;
+	uint32_t apart; /* this thread works on its second disk; 0: it has one disk */
 	struct record *v;
 	size_t n, room;
 };
@@ -61,11 +63,10 @@ struct machine {
 static struct vm vm_a = { 50, 70, "vm-a", { 0 } }, vm_b = { 60, 71, "vm-b", { 0 } },
 		 vm_nested = { 90, 80, "vm-nested", { 0 } };
 static struct machine host = { .name = "host", .dev = DISK },
-		      a = { "a", &host, &vm_a, VIRTUAL_DISK, 700000000, 8, 2, NULL, 0, 0 },
-		      b = { "b", &host, &vm_b, VIRTUAL_DISK, 400000000, 8, 3, NULL, 0, 0 },
-		      nested = {
-			      "nested", &a, &vm_nested, VIRTUAL_DISK, 900000000, 8, 1, NULL, 0, 0
-		      };
+		      a = { "a", &host, &vm_a, VIRTUAL_DISK, 700000000, 8, 2, 0, NULL, 0, 0 },
+		      b = { "b", &host, &vm_b, VIRTUAL_DISK, 400000000, 8, 3, 10, NULL, 0, 0 },
+		      nested = { "nested", &a, &vm_nested, VIRTUAL_DISK, 900000000, 8, 1, 0,
+				 NULL,	   0,  0 };
 static struct machine *const machines[] = { &host, &a, &b, &nested };
 enum { MACHINES = sizeof(machines) / sizeof(*machines) };
 
@@ -89,36 +90,51 @@ struct transfer {
 	int64_t offset;
 	uint32_t bytes;
 	bool write;
-	uint64_t place; /* on the machine's disk, in bytes */
+	uint32_t disk;	/* number of it */
+	uint64_t place; /* there, in bytes */
 };
 
-/* The journal of a guest is one thing at a time. */
-static uint64_t journal_free_ns[MACHINES];
+/* A journal does one thing at a time. */
+static uint64_t journal_free_ns[MACHINES][DISKS];
+
+static uint32_t dev_of(const struct machine *m, const struct transfer *t)
+{
+	return m->dev + 16 * t->disk;
+}
+
+static uint64_t image_of(const struct vm *vm, uint32_t disk)
+{
+	return vm->inode + 100 * disk;
+}
 
 static uint64_t call(struct machine *m, const struct transfer *t, uint64_t begin_ns);
 
-/* QEMU of M does [AT, AT + BYTES) of its image from FROM_NS on: when it is over. All by the first
- * host's clock. */
-static uint64_t serve(struct machine *m, uint64_t at, uint32_t bytes, bool write, uint64_t from_ns)
+/* QEMU of M does [AT, AT + BYTES) of the image of T's disk from FROM_NS on: when it is over. All by
+ * the first host's clock. */
+static uint64_t serve(struct machine *m, const struct transfer *of, uint64_t at, uint32_t bytes,
+		      uint64_t from_ns)
 {
 	uint32_t worker = m->vm->free_ns[0] <= m->vm->free_ns[1] ? 0 : 1;
 	const struct transfer t = { .pid = m->vm->pid,
 				    .tid = m->vm->pid + 1 + worker,
-				    .inode = m->vm->inode,
+				    .inode = image_of(m->vm, of->disk),
 				    .offset = (int64_t)at,
 				    .bytes = bytes,
-				    .write = write,
-				    .place = (m->vm->inode << 24) + at };
+				    .write = of->write,
+				    .place = (image_of(m->vm, of->disk) << 24) + at };
 	uint64_t begin_ns = from_ns > m->vm->free_ns[worker] ? from_ns : m->vm->free_ns[worker];
 
 	m->vm->free_ns[worker] = call(m->host, &t, begin_ns + 20000 + pick(30000)) + 1000;
 	return m->vm->free_ns[worker];
 }
 
-/* What M's disk does with a request from QUEUED_NS on: when it is over. */
-static uint64_t below(struct machine *m, uint64_t place, uint32_t bytes, bool write,
-		      uint64_t queued_ns, uint64_t *issued_ns)
+/* What M's disk does with the request T from QUEUED_NS on: when it is over. */
+static uint64_t below(struct machine *m, const struct transfer *t, uint64_t queued_ns,
+		      uint64_t *issued_ns)
 {
+	uint64_t place = t->place;
+	uint32_t bytes = t->bytes;
+
 	uint64_t first_ns, second_ns;
 
 	*issued_ns = queued_ns + 1000;
@@ -127,10 +143,10 @@ static uint64_t below(struct machine *m, uint64_t place, uint32_t bytes, bool wr
 		return disk_free_ns = *issued_ns + 100000 + pick(500000);
 	}
 	if (bytes == BLOCK || pick(3))
-		return serve(m, place, bytes, write, queued_ns) + 20000 + pick(30000);
+		return serve(m, t, place, bytes, queued_ns) + 20000 + pick(30000);
 	/* QEMU splits it */
-	first_ns = serve(m, place, bytes / 2, write, queued_ns);
-	second_ns = serve(m, place + bytes / 2, bytes - bytes / 2, write, queued_ns);
+	first_ns = serve(m, t, place, bytes / 2, queued_ns);
+	second_ns = serve(m, t, place + bytes / 2, bytes - bytes / 2, queued_ns);
 	return (first_ns > second_ns ? first_ns : second_ns) + 20000 + pick(30000);
 }
 
@@ -148,24 +164,24 @@ static void put_bio(struct machine *m, uint32_t cpu, const struct transfer *t, u
 		.sector = place / 512,
 		.inode = t->inode,
 		.pid = t->pid,
-		.dev = m->dev,
+		.dev = dev_of(m, t),
 		.bytes = bytes,
 		.op_flags = ETA_BIO_DIRECT | (t->write ? ETA_BIO_WRITE : 0),
 		.owner_pid = t->pid,
 		.owner_tid = t->tid,
-		.file_dev = m->dev,
+		.file_dev = dev_of(m, t),
 	};
 }
 
 static uint64_t sync_file(struct machine *m, const struct transfer *t, uint64_t begin_ns);
 
-/* QEMU of M syncs its image from FROM_NS on: when it is over. */
-static uint64_t flush(struct machine *m, uint64_t from_ns)
+/* QEMU of M syncs the image of its disk number DISK from FROM_NS on: when it is over. */
+static uint64_t flush(struct machine *m, uint32_t disk, uint64_t from_ns)
 {
 	uint32_t worker = m->vm->free_ns[0] <= m->vm->free_ns[1] ? 0 : 1;
 	const struct transfer t = { .pid = m->vm->pid,
 				    .tid = m->vm->pid + 1 + worker,
-				    .inode = m->vm->inode };
+				    .inode = image_of(m->vm, disk) };
 	uint64_t begin_ns = from_ns > m->vm->free_ns[worker] ? from_ns : m->vm->free_ns[worker];
 
 	m->vm->free_ns[worker] = sync_file(m->host, &t, begin_ns + 20000 + pick(30000)) + 1000;
@@ -173,26 +189,31 @@ static uint64_t flush(struct machine *m, uint64_t from_ns)
 }
 
 /*
- * The journal of the machine commits for the thread of T: a block of its own, and what has been
+ * The journal on the disk commits for the thread of T: a block of its own, and what has been
  * written is flushed: when it is over.
  */
 static uint64_t commit(struct machine *m, const struct transfer *t, uint64_t begin_ns)
 {
-	struct transfer block = { .pid = t->pid, .tid = JOURNAL, .bytes = BLOCK, .write = true };
+	struct transfer block = { .pid = t->pid,
+				  .tid = JOURNAL + t->disk,
+				  .disk = t->disk,
+				  .bytes = BLOCK,
+				  .write = true };
 	uint64_t *free_ns = NULL, issued_ns, end_ns;
 
 	for (size_t i = 0; i < MACHINES; i++)
 		if (machines[i] == m)
-			free_ns = &journal_free_ns[i];
+			free_ns = &journal_free_ns[i][t->disk];
 	if (*free_ns > begin_ns)
 		begin_ns = *free_ns;
 	block.place = JOURNAL_PLACE + pick(4096) * BLOCK;
-	end_ns = below(m, block.place, BLOCK, true, begin_ns + 3000, &issued_ns);
-	put_bio(m, JOURNAL % CPUS, &block, block.place, BLOCK, begin_ns + 3000, issued_ns, end_ns);
+	end_ns = below(m, &block, begin_ns + 3000, &issued_ns);
+	put_bio(m, block.tid % CPUS, &block, block.place, BLOCK, begin_ns + 3000, issued_ns,
+		end_ns);
 	m->v[m->n - 1].bio.op_flags = ETA_BIO_WRITE | ETA_BIO_SYNC | ETA_BIO_META;
 	m->v[m->n - 1].bio.owner_tid = t->tid;
-	m->v[m->n - 1].bio.pid = JOURNAL;
-	return *free_ns = m->host ? flush(m, end_ns) : end_ns;
+	m->v[m->n - 1].bio.pid = block.tid;
+	return *free_ns = m->host ? flush(m, t->disk, end_ns) : end_ns;
 }
 
 static uint64_t put_call(struct machine *m, const struct transfer *t, uint16_t syscall,
@@ -212,7 +233,7 @@ static uint64_t put_call(struct machine *m, const struct transfer *t, uint16_t s
 						  .type = ETA_RECORD_KERNEL_OP,
 						  .id = t->tid },
 					.pid = t->pid,
-					.dev = m->dev,
+					.dev = dev_of(m, t),
 					.inode = t->inode,
 					.offset = syscall == SYS_SYNC ? ETA_OFFSET_UNKNOWN
 								      : t->offset,
@@ -255,14 +276,14 @@ static uint64_t call(struct machine *m, const struct transfer *t, uint64_t begin
 		uint64_t second_ns = at_ns + 1500;
 
 		wait_ns = second_ns + 2500;
-		end_ns = below(m, t->place, t->bytes, t->write, second_ns, &issued_ns);
+		end_ns = below(m, t, second_ns, &issued_ns);
 		put_bio(m, cpu, t, t->place, t->bytes / 2, at_ns, issued_ns, end_ns);
 		put_bio(m, cpu, t, t->place + t->bytes / 2, t->bytes - t->bytes / 2, second_ns,
 			issued_ns, end_ns + 300);
 		end_ns += 300;
 	} else {
 		wait_ns = at_ns + 1500;
-		end_ns = below(m, t->place, t->bytes, t->write, at_ns, &issued_ns);
+		end_ns = below(m, t, at_ns, &issued_ns);
 		put_bio(m, cpu, t, t->place, t->bytes, at_ns, issued_ns, end_ns);
 	}
 	ready_ns = end_ns + 500;
@@ -316,6 +337,12 @@ static int by_end(const void *left, const void *right)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+/* How many disks the machine has that is in VM. */
+static uint32_t disks_of(const struct vm *vm)
+{
+	return vm == b.vm ? DISKS : 1;
+}
+
 static void put_vm(struct spool *meta, const struct vm *vm, uint32_t dev)
 {
 	char text[256];
@@ -323,10 +350,14 @@ static void put_vm(struct spool *meta, const struct vm *vm, uint32_t dev)
 	snprintf(text, sizeof(text), "VM_%u={\"name\":\"%s\",\"icount\":false,\"vcpus\":[[0,%u]]}",
 		 vm->pid, vm->name, vm->pid + 5);
 	maker_name(meta, ETA_RECORD_PROPERTY, 0, 0, text);
-	snprintf(text, sizeof(text),
-		 "VM_%u_DISK_0={\"image\":\"/%s.img\",\"dev\":%u,\"inode\":%u,\"format\":\"raw\"}",
-		 vm->pid, vm->name, dev, (unsigned)vm->inode);
-	maker_name(meta, ETA_RECORD_PROPERTY, 0, 0, text);
+	for (uint32_t disk = 0; disk < disks_of(vm); disk++) {
+		snprintf(text, sizeof(text),
+			 "VM_%u_DISK_%u={\"image\":\"/%s%s.img\",\"dev\":%u,\"inode\":%u,"
+			 "\"format\":\"raw\"}",
+			 vm->pid, disk, vm->name, disk ? "-2" : "", dev,
+			 (unsigned)image_of(vm, disk));
+		maker_name(meta, ETA_RECORD_PROPERTY, 0, 0, text);
+	}
 }
 
 static void put_task(struct spool *spool, uint32_t pid, uint32_t tid, const char *comm)
@@ -345,11 +376,14 @@ static void put_qemu(struct spool *spool, const struct vm *vm, uint32_t dev)
 	for (uint32_t w = 0; w < WORKERS; w++)
 		put_task(spool, vm->pid, vm->pid + 1 + w, "worker");
 	put_task(spool, vm->pid, vm->pid + 5, "CPU 0/KVM");
-	snprintf(path, sizeof(path), "/%s.img", vm->name);
-	maker_file_record(
-		spool,
-		(struct eta_file_record){ .dev = dev, .inode = vm->inode, .fs_magic = 0xef53 },
-		path);
+	for (uint32_t disk = 0; disk < disks_of(vm); disk++) {
+		snprintf(path, sizeof(path), "/%s%s.img", vm->name, disk ? "-2" : "");
+		maker_file_record(spool,
+				  (struct eta_file_record){ .dev = dev,
+							    .inode = image_of(vm, disk),
+							    .fs_magic = 0xef53 },
+				  path);
+	}
 }
 
 static void write_record(struct spool *spool, const struct record *r)
@@ -395,17 +429,23 @@ static void write_machine(const char *dir, struct machine *m)
 		snprintf(name, sizeof(name), "cpu.%u", cpu);
 		maker_file(&cpus[cpu], path, name, &header);
 	}
-	maker_task(&cpus[0], (struct eta_task_record){ .head = { .time_ns = 10,
-								 .id = JOURNAL,
-								 .flags = ETA_TASK_KERNEL_THREAD },
-						       .pid = JOURNAL,
-						       .comm = "jbd2/disk-8" });
+	for (uint32_t disk = 0; disk < (m->apart ? DISKS : 1); disk++) {
+		const struct transfer on = { .disk = disk };
+
+		maker_task(&cpus[0],
+			   (struct eta_task_record){ .head = { .time_ns = 10,
+							       .id = JOURNAL + disk,
+							       .flags = ETA_TASK_KERNEL_THREAD },
+						     .pid = JOURNAL + disk,
+						     .comm = "jbd2/disk-8" });
+		maker_file_record(&cpus[0],
+				  (struct eta_file_record){ .dev = dev_of(m, &on),
+							    .inode = FILE_INODE,
+							    .fs_magic = 0xef53 },
+				  disk ? "/mnt/data" : "/data");
+	}
 	for (uint32_t i = 0; i < m->n_threads; i++)
 		put_task(&cpus[0], 7, m->first_tid + i, "reader");
-	maker_file_record(
-		&cpus[0],
-		(struct eta_file_record){ .dev = m->dev, .inode = FILE_INODE, .fs_magic = 0xef53 },
-		"/data");
 	for (size_t i = 0; i < MACHINES; i++)
 		if (machines[i]->host == m)
 			put_qemu(&cpus[0], machines[i]->vm, m->dev);
@@ -453,6 +493,7 @@ int main(int argc, char **argv)
 			.offset = (int64_t)pick(4096) * BLOCK,
 			.bytes = BLOCK << pick(3),
 			.write = pick(3) == 0,
+			.disk = t->tid == t->machine->apart,
 		};
 		transfer.place = (uint64_t)transfer.offset;
 		if (pick(6) == 0) {
