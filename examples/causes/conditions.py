@@ -174,6 +174,14 @@ def data_journalled(place, strength):
 
 
 @contextlib.contextmanager
+def discarding(place, strength):
+    """The same, but blocks that are free again are given back to the disk."""
+    with loop_device(place) as (data, device):
+        must("mount", "-o", "remount,discard", device, data)
+        yield Condition(data)
+
+
+@contextlib.contextmanager
 def shallow_queue(place, requests):
     """A device with a scheduler whose queue takes few REQUESTS."""
     with loop_device(place) as (data, device):

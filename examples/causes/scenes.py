@@ -176,6 +176,15 @@ data, block = os.open(sys.argv[1] + "/data", os.O_WRONLY), b"x" * (1 << 20)
 for i in range(96 * 24):
     os.pwrite(data, block, i % 96 << 20)
 """
+# big files that are removed
+REMOVED = """
+import os, sys
+while True:
+    data = os.open(sys.argv[1] + "/big", os.O_WRONLY | os.O_CREAT)
+    os.posix_fallocate(data, 0, 400 << 20)
+    os.close(data)
+    os.unlink(sys.argv[1] + "/big")
+"""
 # one process, one file, from before the recording to its end: it is never clean
 NEVER_CLEAN = """
 import os, sys
@@ -402,6 +411,9 @@ SCENES = [
     Cause("fstrim-beside", COMMIT_OR_DISK,
           others(journalled, shell("fallocate -l 100m {data}/big; rm {data}/big; fstrim {data}")), "fsync-storm",
           ["-n", "200"], threads=1, culprit=None, baseline=True),
+    # the same, but the file system does it by itself, by a kernel thread (mount -o discard)
+    Cause("discard-beside", COMMIT_OR_DISK, others(conditions.discarding, python(REMOVED, "{data}")), "fsync-storm",
+          ["-n", "200"], threads=1, culprit="python3", baseline=True),
     # a mapped file, and one that is written in ranges
     Cause("msync-beside", COMMIT_OR_DISK, others(journalled, python(MAPPED_FOREVER, "{data}")), "fsync-storm",
           ["-n", "200"], threads=1, culprit="python3", baseline=True),

@@ -40,6 +40,7 @@
 	X(on_memcg_reclaim_begin, mm_vmscan_memcg_reclaim_begin, PAGECACHE, EXTRA)                 \
 	X(on_memcg_reclaim_end, mm_vmscan_memcg_reclaim_end, PAGECACHE, EXTRA)                     \
 	KERNELIO_FS_PROBES(KERNELIO_FS_PROBE, X)                                                   \
+	X(on_ext4_frees, ext4_free_blocks, FS, EXTRA)                                              \
 	X(on_ext4_syncs, ext4_sync_file_enter, FS, EXTRA)                                          \
 	X(on_ext4_synced, ext4_sync_file_exit, FS, EXTRA)                                          \
 	X(on_ext4_syncs_all, ext4_sync_fs, FS, EXTRA)                                              \
@@ -174,6 +175,7 @@
 	X(on_xfs_alloc_vextent_exact_bno)                                                          \
 	X(on_xfs_alloc_vextent_near_bno)                                                           \
 	X(on_xfs_alloc_vextent_finish)                                                             \
+	X(on_ext4_frees)                                                                           \
 	X(on_ext4_syncs)                                                                           \
 	X(on_ext4_synced)                                                                          \
 	X(on_ext4_syncs_all)                                                                       \

@@ -260,6 +260,24 @@ static __always_inline void queued_flush(struct queued_bio *q)
 		q->foreign_tid = asked.foreign ? asked.tid : 0;
 }
 
+/* A kernel thread tells the disk which blocks are free: for who gave them back. */
+static __always_inline void queued_discard(struct queued_bio *q)
+{
+	uint64_t *who = q->task->flags & TASK_IS_KERNEL_THREAD
+				? bpf_map_lookup_elem(&freed_by, &q->dev)
+				: NULL;
+
+	if (!who)
+		return;
+	q->owned = *who >> 32 != 0;
+	if (q->owned) {
+		q->pid = *who >> 32;
+		q->tid = (uint32_t)*who;
+	} else {
+		q->foreign_tid = (uint32_t)*who;
+	}
+}
+
 /* Takes file and owner from the operation, where the pages do not say. */
 static __always_inline void queued_operation(struct queued_bio *q, bool pages)
 {
@@ -306,7 +324,10 @@ static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 	} else if (!q->above && (!(q->flags & ETA_BIO_WRITE) || !q->data)) {
 		if (q->flags & ETA_BIO_FLUSH)
 			queued_flush(q);
-		return false; /* other tasks act for a traced thread in writes only */
+		else if (q->flags & ETA_BIO_DISCARD)
+			queued_discard(q);
+		if (!q->owned)
+			return false; /* other tasks act for a traced thread in writes only */
 	}
 	if (inode)
 		queued_file(q, inode);

@@ -1,4 +1,7 @@
-/* Which untraced tasks made files dirty: kernel threads write the files out on their behalf. */
+/*
+ * For whom kernel threads do what they do: which untraced tasks made files dirty, and who gave
+ * blocks back.
+ */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_DIRTIED_BY_H
 #define KERNELIO_DIRTIED_BY_H
@@ -18,5 +21,16 @@ struct {
  * have made it so: who dirties a page of it next did. inode 0: none.
  */
 struct file_key dirtied_before __weak;
+
+/*
+ * Who gave blocks of a file system back last, as folio_own() takes it: with `mount -o discard` a
+ * kernel thread tells the disk.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} freed_by __weak SEC(".maps");
 
 #endif

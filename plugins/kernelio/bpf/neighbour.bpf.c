@@ -175,6 +175,24 @@ int BPF_PROG(on_btrfs_syncs, struct file *file)
 	return sync_begins(BPF_CORE_READ(file, f_inode));
 }
 
+SEC("tp_btf/ext4_free_blocks")
+int BPF_PROG(on_ext4_frees, struct inode *inode)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint32_t dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	struct task_state *st;
+	uint64_t who;
+
+	if (task->flags & TASK_IS_KERNEL_THREAD || !bpf_map_lookup_elem(&devices_seen, &dev))
+		return 0;
+	st = current_state();
+	who = st ? (uint64_t)st->pid << 32 | owner_tid(st) : (uint32_t)task->pid;
+	bpf_map_update_elem(&freed_by, &dev, &who, BPF_ANY);
+	if (!st)
+		note_waited_for((uint32_t)who, 0); /* it may have exited when the disk is told */
+	return 0;
+}
+
 /* The commit begins: it is for the tasks that have asked for it until now. */
 SEC("tp_btf/jbd2_start_commit")
 int BPF_PROG(on_commit, struct journal_s *journal)
