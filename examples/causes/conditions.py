@@ -354,8 +354,8 @@ def others(condition, *commands, traced=False, prepare=(), bound=False):
 
 @contextlib.contextmanager
 def hogs(place, number):
-    """NUMBER other processes compute meanwhile."""
-    yield Condition(place.folder, (), [[place.program("hogs"), str(number)]], True)
+    """NUMBER other processes compute meanwhile, each in a session: all of one would have the share of one (autogroup)."""
+    yield Condition(place.folder, (), [[place.program("hogs"), "1"]] * number, True)
 
 
 neighbour = others(lambda place, strength: journalled(place, 0),

@@ -18,7 +18,7 @@ struct history_row {
 	} tasks[12];
 	uint64_t ready_ns;
 	uint32_t longest;
-	uint64_t idle_until_ns;
+	uint64_t awake_ns;
 };
 
 /* Two more than are kept: the first is there until 190. */
@@ -79,11 +79,11 @@ static void waits(void **state)
 			uint64_t now;
 			struct cpu_history s = history_of(row, next, &now);
 			uint32_t who = cpu_history_longest(&s, row->ready_ns, now, UNKNOWN);
-			uint64_t idle = cpu_history_idle_until(&s, row->ready_ns, now);
+			uint64_t awake = cpu_history_wakes_until(&s, row->ready_ns, now);
 
-			if (who != row->longest || idle != row->idle_until_ns)
-				fail_msg("%s: tid %u, idle until %llu (next %u)", row->name, who,
-					 (unsigned long long)idle, next);
+			if (who != row->longest || awake != row->awake_ns)
+				fail_msg("%s: tid %u, awake at %llu (next %u)", row->name, who,
+					 (unsigned long long)awake, next);
 		}
 	}
 }
@@ -98,9 +98,9 @@ static void gap(void **state)
 	cpu_history_switch(&s, IDLE, 7, false, 110);
 	cpu_history_unsure(&s);
 	assert_int_equal(cpu_history_longest(&s, 120, 200, UNKNOWN), UNKNOWN);
-	assert_int_equal(cpu_history_idle_until(&s, 120, 200), 120);
+	assert_int_equal(cpu_history_wakes_until(&s, 120, 200), 120);
 	cpu_history_switch(&s, IDLE, 8, false, 200); /* who knows since when */
-	assert_int_equal(cpu_history_idle_until(&s, 120, 200), 120);
+	assert_int_equal(cpu_history_wakes_until(&s, 120, 200), 120);
 	assert_int_equal(cpu_history_longest(&s, 120, 230, UNKNOWN), 8);
 }
 
@@ -133,6 +133,20 @@ static void programs(void **state)
 	assert_int_equal(who, 9);
 }
 
+/* A kernel thread that leaves the CPU soon is part of a wake-up, a program or a long one is not. */
+static void wakers(void **state)
+{
+	struct cpu_history s = { 0 };
+
+	(void)state;
+	cpu_history_switch(&s, 1, 30, true, 1000);
+	cpu_history_switch(&s, 30, 7, false, 900000);
+	cpu_history_switch(&s, 7, 50, false, 950000);
+	assert_int_equal(cpu_history_wakes_until(&s, 800000, 950000), 900000);
+	assert_int_equal(cpu_history_wakes_until(&s, 799999, 950000), 799999);
+	assert_int_equal(cpu_history_wakes_until(&s, 920000, 950000), 920000);
+}
+
 /* Nothing was reported yet. */
 static void nothing(void **state)
 {
@@ -140,16 +154,14 @@ static void nothing(void **state)
 
 	(void)state;
 	assert_int_equal(cpu_history_longest(&s, 0, 200, UNKNOWN), UNKNOWN);
-	assert_int_equal(cpu_history_idle_until(&s, 0, 200), 0);
+	assert_int_equal(cpu_history_wakes_until(&s, 0, 200), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(waits),
-		cmocka_unit_test(gap),
-		cmocka_unit_test(programs),
-		cmocka_unit_test(nothing),
+		cmocka_unit_test(waits),    cmocka_unit_test(gap),     cmocka_unit_test(wakers),
+		cmocka_unit_test(programs), cmocka_unit_test(nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,13 +114,25 @@ cpu_history_programs(const struct cpu_history *s, uint64_t begin_ns, uint64_t en
 	return (end_ns - begin_ns) * (sum_ns * 1024 / known_ns) / 1024;
 }
 
-/* The end of the idle time that BEGIN_NS lies in, at most NOW; BEGIN_NS if the CPU was not idle. */
+/* A kernel thread that wakes a task gives it the CPU within this time. */
+#define CPU_HISTORY_WAKES_NS 100000
+
+/*
+ * The end of the wake-up of a task at BEGIN_NS, at most NOW: the CPU is idle until then, or a
+ * kernel thread has it that is about to leave it, mostly the one that woke the task (ksoftirqd,
+ * which completes its request). Else BEGIN_NS.
+ */
 static inline __attribute__((always_inline)) uint64_t
-cpu_history_idle_until(const struct cpu_history *s, uint64_t begin_ns, uint64_t now)
+cpu_history_wakes_until(const struct cpu_history *s, uint64_t begin_ns, uint64_t now)
 {
-	for (uint32_t i = 0; i < CPU_HISTORY; i++)
-		if (!s->tids[i] && s->begin_ns[i] <= begin_ns && s->end_ns[i] > begin_ns)
+	for (uint32_t i = 0; i < CPU_HISTORY; i++) {
+		bool is_kernels =
+			s->of_kernels >> i & 1 && s->end_ns[i] - begin_ns <= CPU_HISTORY_WAKES_NS;
+
+		if (s->begin_ns[i] <= begin_ns && s->end_ns[i] > begin_ns &&
+		    (!s->tids[i] || is_kernels))
 			return s->end_ns[i] < now ? s->end_ns[i] : now;
+	}
 	return s->since_ns && !s->tid && s->since_ns <= begin_ns ? now : begin_ns;
 }
 

@@ -8,7 +8,7 @@
 /* What a thread has waited for between becoming ready and running. */
 struct ready {
 	uint64_t quota_ns; /* first, throttled by the quota of its control group */
-	uint64_t idle_ns;  /* then the CPU was idle until this time; 0: it was not */
+	uint64_t awake_ns; /* then its wake-up lasted until this time; 0: it was none */
 	uint32_t who;	   /* then this task ran longest; 0: unknown */
 };
 
@@ -98,7 +98,7 @@ static __always_inline void stop_leave(struct task_state *st, uint64_t now)
 /* Ends the wait of ST outside operations. */
 SEPARATE int idle_switched_in(struct task_state *st, const struct ready *ready, uint64_t now)
 {
-	uint64_t begin_ns, quota_ns, idle_ns;
+	uint64_t begin_ns, quota_ns, awake_ns;
 	uint8_t returning, flags;
 	bool preempted;
 
@@ -109,7 +109,7 @@ SEPARATE int idle_switched_in(struct task_state *st, const struct ready *ready, 
 	flags = returning | (preempted ? ETA_SPAN_PREEMPTED : 0);
 	begin_ns = preempted ? st->idle.off_ns : st->idle.wake_ns;
 	quota_ns = ready->quota_ns;
-	idle_ns = ready->idle_ns;
+	awake_ns = ready->awake_ns;
 	if (begin_ns < st->idle.off_ns || begin_ns >= now || !LEVEL_WANTED(CPU) || paused)
 		return 0;
 	if (quota_ns) {
@@ -118,9 +118,9 @@ SEPARATE int idle_switched_in(struct task_state *st, const struct ready *ready, 
 		begin_ns += quota_ns;
 		flags = returning;
 	}
-	if (!preempted && begin_ns < idle_ns) {
-		wait_leave(st, begin_ns, idle_ns, WAIT_KIND(ETA_SPAN_WAKE_UP, flags), 0);
-		begin_ns = idle_ns;
+	if (!preempted && begin_ns < awake_ns) {
+		wait_leave(st, begin_ns, awake_ns, WAIT_KIND(ETA_SPAN_WAKE_UP, flags), 0);
+		begin_ns = awake_ns;
 	}
 	if (begin_ns < now)
 		wait_leave(st, begin_ns, now, WAIT_KIND(ETA_SPAN_RUN_QUEUE, flags), ready->who);

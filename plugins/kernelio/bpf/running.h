@@ -231,9 +231,9 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 		span_add(st, ETA_SPAN_QUOTA, woken_ns, woken_ns + ready->quota_ns);
 		woken_ns += ready->quota_ns;
 	}
-	if (woken_ns < ready->idle_ns) {
-		span_add(st, ETA_SPAN_WAKE_UP, woken_ns, ready->idle_ns);
-		woken_ns = ready->idle_ns;
+	if (woken_ns < ready->awake_ns) {
+		span_add(st, ETA_SPAN_WAKE_UP, woken_ns, ready->awake_ns);
+		woken_ns = ready->awake_ns;
 	}
 	if (woken_ns < now)
 		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, 0, ready->who, 0, 0);

@@ -281,7 +281,7 @@ SEPARATE int ready_find(const struct cpu_history *s, struct ready *ready, uint64
 {
 	if (!s || !ready)
 		return 0;
-	ready->idle_ns = cpu_history_idle_until(s, begin_ns, now);
+	ready->awake_ns = cpu_history_wakes_until(s, begin_ns, now);
 	ready->who = cpu_history_longest(s, begin_ns, now, unknown);
 	return 0;
 }
