@@ -115,15 +115,17 @@ int BPF_PROG(on_add_to_page_cache, struct folio *folio)
 	return 0;
 }
 
-/* Who dirties a page. A system call has made sure already that it is this thread's. */
+/*
+ * Who dirties a page. A system call has made sure already that it is this thread's, but it may have
+ * slept since then for the inode's lock, and the switch back to it may have been missed.
+ */
 static __always_inline struct task_state *dirtying_state(void)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = awake_state();
-	struct task_struct *task;
 
-	if (st && st->active)
+	if (st && st->active && st->tid == (uint32_t)task->pid)
 		return st;
-	task = bpf_get_current_task_btf();
 	return sure_state(task) ?: worker_state(task);
 }
 
