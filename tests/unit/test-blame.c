@@ -478,6 +478,17 @@ static void request_for(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_
 					 .end_ns = end });
 }
 
+/* A kernel thread, tid 9. */
+static uint32_t kworker(struct eta_trace *t)
+{
+	const struct eta_location worker = { .name = "kworker/0:1",
+					     .kind = ETA_LOCATION_KERNEL_THREAD,
+					     .process = ETA_NONE,
+					     .tid = 9 };
+
+	return eta_defs_location(t, &worker);
+}
+
 /*
  * A kernel thread had the CPU: it is whom it wrote for. Two thirds of that were for the victim
  * itself, which is its own time.
@@ -485,18 +496,12 @@ static void request_for(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_
 static void kernel_worker(void **state)
 {
 	struct eta_trace *t = memory_trace_new("kernel worker");
-	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2), k;
-	struct eta_location worker = { .id = 99,
-				       .name = "kworker/0:1",
-				       .kind = ETA_LOCATION_KERNEL_THREAD,
-				       .process = ETA_NONE,
-				       .tid = 9 };
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2), k = kworker(t);
 	struct analysis_options before = score_by_default;
 	struct analysis *r;
 
 	(void)state;
 	before.version_1 = true;
-	k = eta_defs_location(t, &worker);
 	waiting(t, a, 10000, 10500, "cpu:run queue", 9);
 	call(t, b, "main", 0, 20000);
 	request_for(t, k, 100, 110, 3 * 4096, 2);
@@ -519,16 +524,10 @@ static void kernel_worker(void **state)
 static void kernel_worker_ahead(void **state)
 {
 	struct eta_trace *t = memory_trace_new("kernel worker ahead");
-	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2), k;
-	struct eta_location worker = { .id = 99,
-				       .name = "kworker/0:1",
-				       .kind = ETA_LOCATION_KERNEL_THREAD,
-				       .process = ETA_NONE,
-				       .tid = 9 };
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2), k = kworker(t);
 	struct analysis *r;
 
 	(void)state;
-	k = eta_defs_location(t, &worker);
 	call(t, b, "main", 0, 20000);
 	request_for(t, k, 100, 110, 4096, 2);
 	reads_behind(t, a, 9);
