@@ -388,8 +388,8 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	if (st->active) {
 		if (st->held_by)
 			held_note(st->held_by, (wake_ns > off_ns ? wake_ns : now) - off_ns);
-		st->held_by = 0;
 		switched_in(st, &ready, now);
+		st->held_by = 0; /* only now: what a limit holds back is no kernel thread's delay */
 		st->now.off = OFF_NOT;
 		return;
 	}
