@@ -172,7 +172,7 @@ def is_overwriting(path):
 
 
 def check_shape(trace):
-    """What holds for every trace: times in order, spans inside their operation."""
+    """What holds for every trace: times in order, spans inside their operation, one operation of a thread at a time."""
     for op in trace.ops + trace.asyncs:
         assert op.end == 0 or op.begin <= op.end, op
         for span in op.spans:
@@ -182,6 +182,13 @@ def check_shape(trace):
     for op in trace.asyncs:
         assert op.track > 0 and last.get((op.tid, op.track), 0) <= op.begin, op
         last[op.tid, op.track] = max(op.begin, op.end)
+    threads = collections.defaultdict(list)
+    for op in trace.ops:
+        threads[op.pid, op.tid].append(op)
+    for ops in threads.values():
+        ops.sort(key=lambda op: (op.begin, op.end))
+        for one, other in zip(ops, ops[1:]):
+            assert one.end <= other.begin, ("two operations at a time", one, other)
     for bio in trace.bios:
         assert bio.end == 0 or bio.begin <= bio.end, bio
         assert bio.issue == 0 or bio.begin <= bio.issue, bio

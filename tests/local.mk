@@ -198,6 +198,7 @@ probe_tests = \
 	tests/cases/kernel-loop.py \
 	tests/cases/kernel-metadata.py \
 	tests/cases/kernel-before.py \
+	tests/cases/kernel-discard.py \
 	tests/cases/kernel-neighbours.py \
 	tests/cases/kernel-owner.py \
 	tests/cases/kernel-queue-ahead.py \

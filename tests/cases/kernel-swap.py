@@ -14,7 +14,7 @@ if os.geteuid() != 0:
     skip("swapping needs root")
 need_bpf()
 FAULT = "pagecache:memory fault"
-LIMIT_MB, ROUNDS = 48, 4
+LIMIT_MB, TIGHT_MB, ROUNDS = 48, 9, 4
 
 # Where not all of it fits: every page, ROUNDS times in the same order; how many faults the kernel counted as major,
 # and how long those touches took that were no hits.
@@ -91,8 +91,14 @@ for name, kind, options in (("limit", "private", ()), ("shared", "shared", ()), 
     assert sum(spans.values()) > 0.6 * spent, (spans, spent)
     pages, what = limits(spool)["pagecache:eviction at own limit"]
     assert pages and what.endswith("/" + os.path.basename(group)), (pages, what)
-    ops = sorted((op for op in spool.ops if op.pid == faults[0].pid), key=lambda op: op.begin)
-    assert all(a.end <= b.begin for a, b in zip(ops, ops[1:])), "operations of one thread overlap"
+
+# ---- and what interrupts do meanwhile, which spin on locks of the group: no operation ends behind the next (trace()) ----
+with open(os.path.join(group, "memory.limit_in_bytes"), "w", encoding="ascii") as file:
+    file.write(str(TIGHT_MB << 20))
+for i in range(8):
+    swaps(f"tight-{i}", TIGHT_MB + 3)
+with open(os.path.join(group, "memory.limit_in_bytes"), "w", encoding="ascii") as file:
+    file.write(str(LIMIT_MB << 20))
 
 # ---- it would fit, but a neighbour in the group needs more than there is: that one is named. (One that fits, and uses its
 # memory more often, keeps it: then nobody but the program itself ever frees any, at the limit.) ----

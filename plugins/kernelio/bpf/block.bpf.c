@@ -233,8 +233,8 @@ static __always_inline void queued_journal(struct queued_bio *q)
 {
 	struct syncer asked = {};
 
-	q->journal = !q->above && !q->file.inode && q->foreign_tid == (uint32_t)q->task->pid &&
-		     is_journal(q->task, q->dev);
+	q->journal = !q->above && !q->file.inode && !(q->flags & ETA_BIO_DISCARD) &&
+		     q->foreign_tid == (uint32_t)q->task->pid && is_journal(q->task, q->dev);
 	if (!q->journal || !(q->flags & (ETA_BIO_SYNC | ETA_BIO_FLUSH)))
 		return;
 	if (!syncs_used || !sync_asked(q->dev, &asked)) {
@@ -260,21 +260,34 @@ static __always_inline void queued_flush(struct queued_bio *q)
 		q->foreign_tid = asked.foreign ? asked.tid : 0;
 }
 
-/* A kernel thread tells the disk which blocks are free: for who gave them back. */
-static __always_inline void queued_discard(struct queued_bio *q)
+static __always_inline uint64_t partition_start(struct block_device *device)
 {
-	uint64_t *who = q->task->flags & TASK_IS_KERNEL_THREAD
-				? bpf_map_lookup_elem(&freed_by, &q->dev)
-				: NULL;
+	return bpf_core_field_exists(device->bd_start_sect) ? BPF_CORE_READ(device, bd_start_sect)
+							    : 0;
+}
 
-	if (!who)
+/* A kernel thread tells the disk with BIO which blocks are free: for who gave them back. */
+static __always_inline void queued_discard(struct queued_bio *q, struct bio *bio)
+{
+	struct freed_key key = { .dev = q->dev }, last = { FREED_LAST, q->dev };
+	uint64_t *found, who;
+
+	if (!(q->task->flags & TASK_IS_KERNEL_THREAD))
 		return;
-	q->owned = *who >> 32 != 0;
+	key.sector = bio->bi_iter.bi_sector - partition_start(bio->bi_bdev);
+	found = bpf_map_lookup_elem(&freed_by, &key) ?: bpf_map_lookup_elem(&freed_by, &last);
+	if (!found)
+		return;
+	who = *found;
+	/* a disk of coarse granularity is told in several requests */
+	key.sector += q->bytes >> 9;
+	bpf_map_update_elem(&freed_by, &key, &who, BPF_NOEXIST);
+	q->owned = who >> 32 != 0;
 	if (q->owned) {
-		q->pid = *who >> 32;
-		q->tid = (uint32_t)*who;
+		q->pid = who >> 32;
+		q->tid = (uint32_t)who;
 	} else {
-		q->foreign_tid = (uint32_t)*who;
+		q->foreign_tid = (uint32_t)who;
 	}
 }
 
@@ -325,7 +338,7 @@ static __always_inline bool queued_find(struct queued_bio *q, struct bio *bio)
 		if (q->flags & ETA_BIO_FLUSH)
 			queued_flush(q);
 		else if (q->flags & ETA_BIO_DISCARD)
-			queued_discard(q);
+			queued_discard(q, bio);
 		if (!q->owned)
 			return false; /* other tasks act for a traced thread in writes only */
 	}

@@ -22,14 +22,22 @@ struct {
  */
 struct file_key dirtied_before __weak;
 
+/* Where blocks that were given back begin. */
+struct freed_key {
+	uint64_t sector; /* of the file system; FREED_LAST: whatever was given back last */
+	uint64_t dev;
+};
+
+#define FREED_LAST UINT64_MAX
+
 /*
- * Who gave blocks of a file system back last, as folio_own() takes it: with `mount -o discard` a
- * kernel thread tells the disk.
+ * Who gave blocks back, as folio_own() takes it: with `mount -o discard` a kernel thread tells the
+ * disk, after the commit, and neighbouring blocks at once: from where one of them began.
  */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
-	__type(key, uint32_t);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct freed_key);
 	__type(value, uint64_t);
 } freed_by __weak SEC(".maps");
 

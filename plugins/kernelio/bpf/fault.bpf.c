@@ -23,7 +23,7 @@ int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 		/* it has waited, and only now its file is known */
 		if (!st->now.mapping && fault_goes_on(st, at, now)) {
 			st->fault.index = index;
-			st->fault.last_ns = now;
+			endless_seen(st, now);
 			if (!fault_take(st, mapping, index))
 				st->active = st->fault.endless = 0;
 			return 0;
@@ -50,10 +50,10 @@ int on_major_fault(void *ctx)
 		return 0;
 	if (!st->op.inode && !fault_is_on_memory(st))
 		return fault_close(st);
+	st->active = st->fault.endless = 0;
+	barrier(); /* an interrupt from here on is not part of it */
 	now = bpf_ktime_get_ns();
 	fault_swapped_in(st, now);
-	st->active = st->fault.endless = 0;
-	barrier();
 	/* its kind was not known when it began to wait */
 	if (!kind_passes(st->now.kind)) {
 		if (!st->fault.left_out)

@@ -35,7 +35,7 @@ static __always_inline void fault_open(struct task_state *st, uint64_t begin_ns)
 {
 	__builtin_memset(&st->now, 0, sizeof(st->now));
 	st->now.kind = ETA_OP_READ;
-	st->op.head.time_ns = begin_ns;
+	st->op.head.time_ns = begins_ns(st, begin_ns);
 	st->op.head.end_ns = 0;
 	st->op.head.type = ETA_RECORD_KERNEL_OP;
 	st->op.head.id = st->tid;
@@ -51,6 +51,7 @@ static __always_inline void fault_open(struct task_state *st, uint64_t begin_ns)
 	st->fault.endless = 0;
 	st->fault.dirtied = st->fault.throttled = st->fault.memory = 0;
 	st->fault.swap_ns = 0;
+	st->fault.last_ns = st->op.head.time_ns;
 	st->active = 1;
 }
 
@@ -149,7 +150,7 @@ SEPARATE int fault_close(struct task_state *st)
 static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t at, uint64_t now)
 {
 	return st->active && st->fault.endless && st->fault.at == at &&
-	       (st->now.reclaim_ns || now - endless_last_ns(st) < FAULT_GAP_NS);
+	       (st->now.reclaim_ns || now < endless_last_ns(st) + FAULT_GAP_NS);
 }
 
 /*
@@ -187,7 +188,7 @@ static __always_inline void fault_waits(struct task_state *st, uint64_t at, uint
 	st->fault.mapping = 0;
 	st->fault.endless = 1;
 	st->fault.at = at;
-	st->fault.last_ns = now;
+	endless_seen(st, now);
 }
 
 /* TASK, in a fault, waits from NOW on for memory that was swapped out, unless it is for a file. */
@@ -230,7 +231,7 @@ static __always_inline bool fault_needs_memory(struct task_state *st)
 	if (off_state(st))
 		switch_missed(st, now);
 	apart = st->fault.memory && !st->fault.swap_ns && !st->now.reclaim_ns &&
-		now - endless_last_ns(st) > MEMORY_GAP_NS;
+		now > endless_last_ns(st) + MEMORY_GAP_NS;
 	if (apart || !fault_goes_on(st, at, now))
 		fault_close(st);
 	if (!st->active)
@@ -238,7 +239,7 @@ static __always_inline bool fault_needs_memory(struct task_state *st)
 	if (!st->active)
 		return false;
 	st->fault.memory = 1;
-	st->fault.last_ns = now;
+	endless_seen(st, now);
 	return true;
 }
 
@@ -324,8 +325,7 @@ static inline __noinline int fault_writes(struct task_state *st, struct address_
 	if (st->now.mapping != (uint64_t)mapping && st->fault.mapping != (uint64_t)mapping &&
 	    !is_regular(BPF_CORE_READ(mapping, host, i_mode))) {
 		if (goes_on)
-			st->fault.last_ns =
-				now; /* by the file system: an update of the file's times */
+			endless_seen(st, now); /* by the file system: the file's times */
 		return 0;
 	}
 	if (!goes_on || (dirtied && st->fault.dirtied) ||
@@ -344,7 +344,7 @@ static inline __noinline int fault_writes(struct task_state *st, struct address_
 	st->op.syscall = KERNELIO_SYS_mmap_write_fault;
 	st->now.kind = ETA_OP_WRITE;
 	st->fault.dirtied |= dirtied;
-	st->fault.last_ns = now;
+	endless_seen(st, now);
 	st->fault.written_at = at;
 	st->fault.written.inode = st->op.inode;
 	st->fault.written.dev = st->op.dev;

@@ -68,12 +68,14 @@ struct gendisk {
 };
 
 struct block_device {
+	sector_t bd_start_sect; /* of a partition: since Linux 5.11 (29ff57c61cf0) */
 	dev_t bd_dev;
 	struct gendisk *bd_disk;
 };
 
 struct super_block {
 	dev_t s_dev;
+	unsigned char s_blocksize_bits;
 	struct block_device *s_bdev;
 	unsigned long s_magic;
 };

@@ -49,7 +49,7 @@ static __always_inline bool call_goes_on(const struct task_state *st, struct tas
 {
 	return st->active && !is_fault(st) && st->call.registers == registers_sum(regs) &&
 	       st->call.counted == calls_counted(task) &&
-	       (st->now.off || now - endless_last_ns(st) < CALL_GAP_NS);
+	       (st->now.off || now < endless_last_ns(st) + CALL_GAP_NS);
 }
 
 static __always_inline void call_note(struct task_state *st, struct task_struct *task,
@@ -57,7 +57,7 @@ static __always_inline void call_note(struct task_state *st, struct task_struct 
 {
 	st->call.registers = registers_sum(regs);
 	st->call.counted = calls_counted(task);
-	st->fault.last_ns = now;
+	endless_seen(st, now);
 }
 
 /* The thread has left its call. One that did not wait is not recorded: the user's side has it. */

@@ -175,19 +175,37 @@ int BPF_PROG(on_btrfs_syncs, struct file *file)
 	return sync_begins(BPF_CORE_READ(file, f_inode));
 }
 
+/* WHO gave blocks of DEV back, from BLOCK of 2^BITS bytes on. */
+static __always_inline void freed_note(uint32_t dev, uint64_t block, uint8_t bits, uint64_t who)
+{
+	struct freed_key key = { .sector = block << (bits - 9), .dev = dev };
+
+	bpf_map_update_elem(&freed_by, &key, &who, BPF_ANY);
+}
+
 SEC("tp_btf/ext4_free_blocks")
-int BPF_PROG(on_ext4_frees, struct inode *inode)
+int BPF_PROG(on_ext4_frees, struct inode *inode, uint64_t block, unsigned long count)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	uint32_t dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+	uint32_t dev = BPF_CORE_READ(sb, s_dev);
+	struct freed_key last = { .sector = FREED_LAST, .dev = dev };
+	uint8_t bits = BPF_CORE_READ(sb, s_blocksize_bits) & 31;
 	struct task_state *st;
-	uint64_t who;
+	uint64_t who, group;
 
 	if (task->flags & TASK_IS_KERNEL_THREAD || !bpf_map_lookup_elem(&devices_seen, &dev))
 		return 0;
 	st = current_state();
 	who = st ? (uint64_t)st->pid << 32 | owner_tid(st) : (uint32_t)task->pid;
-	bpf_map_update_elem(&freed_by, &dev, &who, BPF_ANY);
+	bpf_map_update_elem(&freed_by, &last, &who, BPF_ANY);
+	freed_note(dev, block, bits, who);
+	/* each block group has its own list: a bitmap of one block says which of its blocks are
+	 * free */
+	group = block - (bits == 10);
+	group = (group | ((8ULL << bits) - 1)) + 1 + (bits == 10);
+	if (group < block + count)
+		freed_note(dev, group, bits, who);
 	if (!st)
 		note_waited_for((uint32_t)who, 0); /* it may have exited when the disk is told */
 	return 0;

@@ -51,6 +51,15 @@ static __always_inline uint64_t endless_last_ns(const struct task_state *st)
 	return last_ns;
 }
 
+/*
+ * When an operation begins that was seen at NOW: not before the last one has ended, which is when
+ * an interrupt in it was over.
+ */
+static __always_inline uint64_t begins_ns(const struct task_state *st, uint64_t now)
+{
+	return now > st->op.head.end_ns ? now : st->op.head.end_ns;
+}
+
 /* Not every file system reports the end of a sync; that of a write (O_SYNC) none does. */
 static __always_inline void own_sync_ends(struct task_state *st)
 {

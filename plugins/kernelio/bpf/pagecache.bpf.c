@@ -340,7 +340,7 @@ static __always_inline void reclaim_ended(struct task_state *st, uint8_t kind, u
 	if (!reclaim_fold(st, kind, ns))
 		span_add_full(st, kind, st->now.reclaim_ns, now, 0, who, 0, 0);
 	if (st->fault.endless)
-		st->fault.last_ns = now; /* it may be folded, and then is not in the last span */
+		endless_seen(st, now); /* it may be folded, and then is not in the last span */
 	st->now.reclaim_ns = 0;
 }
 

@@ -115,7 +115,7 @@ SEPARATE int sleep_folds(struct task_state *st, uint8_t kind, uint64_t woken_ns,
 			last->who = 0; /* several held it */
 		last->end_ns = woken_ns;
 		if (st->fault.endless)
-			st->fault.last_ns = woken_ns; /* later than the last span */
+			endless_seen(st, woken_ns); /* later than the last span */
 		return true;
 	}
 	return false;

@@ -501,6 +501,16 @@ static __always_inline void span_add_full(struct task_state *st, uint8_t kind, u
 	span->object = object;
 }
 
+/*
+ * An operation whose end is not reported was seen at NOW. An interrupt that spun on a lock may have
+ * noted a later time since the clock was read.
+ */
+static __always_inline void endless_seen(struct task_state *st, uint64_t now)
+{
+	if (now > st->fault.last_ns)
+		st->fault.last_ns = now;
+}
+
 static __always_inline void span_add(struct task_state *st, uint8_t kind, uint64_t begin_ns,
 				     uint64_t end_ns)
 {

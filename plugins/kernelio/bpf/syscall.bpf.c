@@ -315,7 +315,8 @@ int call_see(struct task_state *st, uint64_t now)
 	fault_close(st);
 	if (!call_take(st, task, regs, info, &f))
 		return 0;
-	st->op.head.time_ns = now;
+	now = begins_ns(st, now);
+	st->op.head.time_ns = st->fault.last_ns = now;
 	call_note(st, task, regs, now);
 	st->fault.endless = 1;
 	st->active = 1;

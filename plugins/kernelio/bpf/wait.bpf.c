@@ -238,6 +238,9 @@ int BPF_PROG(on_contention_end, void *lock)
 		if (wait->kind != ETA_SPAN_SPIN_LOCK || !spins_fold(st, now - wait->begin_ns))
 			span_add_full(st, wait->kind, wait->begin_ns, now, wait->flags, wait->who,
 				      wait->lock, wait->place);
+		/* it may be an interrupt's, and the span of what that interrupted comes behind it
+		 */
+		endless_seen(st, now);
 		/* last: before, an interrupt must not take the place of this wait */
 		barrier();
 		st->op.spans_lost += st->now.n_locks - i - 1;
