@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kernel_spool  # noqa: E402
@@ -182,6 +183,28 @@ def lock_holder(name):
     atexit.register(holder.kill)
     holder.stdout.readline()
     return holder
+
+
+# two thirds of a CPU, not more: the kernel gives the others a part by force only beyond that
+REALTIME_HOG = """
+import time
+while True:
+    end = time.monotonic() + 0.02
+    while time.monotonic() < end:
+        pass
+    time.sleep(0.01)
+"""
+
+
+def realtime_hogs():
+    """Processes of real-time priority 10, one on each CPU, that have most of it; none where that is refused."""
+    hogs = [subprocess.Popen(["taskset", "-c", str(cpu), "chrt", "-f", "10", "/usr/bin/python3", "-c", REALTIME_HOG],
+                             stderr=subprocess.DEVNULL) for cpu in sorted(os.sched_getaffinity(0))]
+    for hog in hogs:
+        atexit.register(hog.wait)
+        atexit.register(hog.kill)
+    time.sleep(0.3)
+    return [] if any(hog.poll() is not None for hog in hogs) else hogs
 
 
 def kinds(op):

@@ -1,14 +1,11 @@
 # A kernel thread that serves a disk has no CPU, since a program of a higher priority has it: who waits for the disk has
 # waited for that CPU, by that program, however its own priority is.
 # SPDX-License-Identifier: BSD-3-Clause
-import atexit
 import os
-import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import loop_fs_apart, need, need_bpf, nothing_lost, skip, trace
+from kernel import loop_fs_apart, need, need_bpf, nothing_lost, realtime_hogs, skip, trace
 
 need("losetup", "chrt", "taskset")
 need_bpf()
@@ -21,15 +18,6 @@ fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o644)
 for i in range(int(sys.argv[2])):
     os.pwrite(fd, b"x" * 4096, i * 4096)
     os.fsync(fd)
-"""
-# two thirds of a CPU, not more: the kernel gives the others a part by force only beyond that
-HOG = """
-import time
-while True:
-    end = time.monotonic() + 0.02
-    while time.monotonic() < end:
-        pass
-    time.sleep(0.01)
 """
 
 
@@ -54,17 +42,9 @@ def waits(spool):
 hogs = set()
 # the disk is that of the whole machine: the slower of two is the reference
 alone_ns = max(waits(syncs(name))[0] for name in ("alone", "again"))
-started = []
-for cpu in sorted(os.sched_getaffinity(0)):
-    hog = subprocess.Popen(["taskset", "-c", str(cpu), "chrt", "-f", "10", "/usr/bin/python3", "-c", HOG],
-                           stderr=subprocess.PIPE, text=True)
-    atexit.register(hog.wait)
-    atexit.register(hog.kill)
-    started.append(hog)
-hogs = {hog.pid for hog in started}
-time.sleep(0.3)
-if any(hog.poll() is not None for hog in started):
-    skip("no real-time priority here: " + started[0].stderr.read().strip())
+hogs = {hog.pid for hog in realtime_hogs()}
+if not hogs:
+    skip("no real-time priority here")
 
 for options in [], ["--light"]:
     spool = syncs("beside" + "".join(options), *options)

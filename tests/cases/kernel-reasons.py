@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from kernel import (cgroup, inside, kinds, limits, loop_fs, need, need_bpf, nothing_lost, ops_on, path,
-                    regions, trace)
+                    realtime_hogs, regions, trace)
 
 need("fio", "losetup")
 need_bpf()
@@ -72,25 +72,15 @@ ns, what = limits(spool)["block:held back by own limit"]
 assert abs(ns - found["block:held back by own limit"]) < 0.1 * ns, (ns, found)
 assert what == f"200 reads/s, of control group /{os.path.basename(group)}", what
 # while the kernel's own threads, which start what was held back, wait for CPUs: it is the limit's all the same
-PULSES = """
-import time
-while True:
-    end = time.monotonic() + 0.02
-    while time.monotonic() < end:
-        pass
-    time.sleep(0.02)
-"""
-if subprocess.run(["chrt", "-f", "10", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-    pulses = [subprocess.Popen(["chrt", "-f", "10", sys.executable, "-c", PULSES]) for _ in range(os.cpu_count())]
-    for pulse in pulses:
-        atexit.register(pulse.kill)
-    spool = trace("held-pulses", *inside(group, *FIO), "--name=d", "--rw=randread", "--direct=1", "--size=256k",
+hogs = realtime_hogs()
+if hogs:
+    spool = trace("held-late", *inside(group, *FIO), "--name=d", "--rw=randread", "--direct=1", "--size=256k",
                   "--number_ios=60")
-    for pulse in pulses:
-        pulse.kill()
-        pulse.wait()
+    for hog in hogs:
+        hog.kill()
+        hog.wait()
     ns, what = limits(spool)["block:held back by own limit"]
-    found = regions("held-pulses")
+    found = regions("held-late")
     assert abs(ns - found["block:held back by own limit"]) < 0.01 * ns, (ns, found)
 else:
     print("no real-time priority: late kernel threads are not looked at")
