@@ -260,28 +260,13 @@ static __always_inline void queued_flush(struct queued_bio *q)
 		q->foreign_tid = asked.foreign ? asked.tid : 0;
 }
 
-static __always_inline uint64_t partition_start(struct block_device *device)
-{
-	return bpf_core_field_exists(device->bd_start_sect) ? BPF_CORE_READ(device, bd_start_sect)
-							    : 0;
-}
-
 /* A kernel thread tells the disk with BIO which blocks are free: for who gave them back. */
 static __always_inline void queued_discard(struct queued_bio *q, struct bio *bio)
 {
-	struct freed_key key = { .dev = q->dev }, last = { FREED_LAST, q->dev };
-	uint64_t *found, who;
+	uint64_t who = q->task->flags & TASK_IS_KERNEL_THREAD ? freed_find(q->dev, bio) : 0;
 
-	if (!(q->task->flags & TASK_IS_KERNEL_THREAD))
+	if (!who)
 		return;
-	key.sector = bio->bi_iter.bi_sector - partition_start(bio->bi_bdev);
-	found = bpf_map_lookup_elem(&freed_by, &key) ?: bpf_map_lookup_elem(&freed_by, &last);
-	if (!found)
-		return;
-	who = *found;
-	/* a disk of coarse granularity is told in several requests */
-	key.sector += q->bytes >> 9;
-	bpf_map_update_elem(&freed_by, &key, &who, BPF_NOEXIST);
 	q->owned = who >> 32 != 0;
 	if (q->owned) {
 		q->pid = who >> 32;

@@ -41,4 +41,27 @@ struct {
 	__type(value, uint64_t);
 } freed_by __weak SEC(".maps");
 
+static __always_inline uint64_t partition_start(struct block_device *device)
+{
+	return bpf_core_field_exists(device->bd_start_sect) ? BPF_CORE_READ(device, bd_start_sect)
+							    : 0;
+}
+
+/* Who gave back what BIO, of the file system on DEV, reports as free; 0: not known. */
+static __always_inline uint64_t freed_find(uint32_t dev, struct bio *bio)
+{
+	struct freed_key key = { .dev = dev }, last = { FREED_LAST, dev };
+	uint64_t *found, who;
+
+	key.sector = bio->bi_iter.bi_sector - partition_start(bio->bi_bdev);
+	found = bpf_map_lookup_elem(&freed_by, &key) ?: bpf_map_lookup_elem(&freed_by, &last);
+	if (!found)
+		return 0;
+	who = *found;
+	/* a disk of coarse granularity is told in several requests */
+	key.sector += bio->bi_iter.bi_size >> 9;
+	bpf_map_update_elem(&freed_by, &key, &who, BPF_NOEXIST);
+	return who;
+}
+
 #endif
