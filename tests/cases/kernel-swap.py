@@ -92,6 +92,35 @@ for name, kind, options in (("limit", "private", ()), ("shared", "shared", ()), 
     pages, what = limits(spool)["pagecache:eviction at own limit"]
     assert pages and what.endswith("/" + os.path.basename(group)), (pages, what)
 
+# ---- a fault on memory is none on the file that the same instruction touched before the last call (of a kind that is
+# not recorded if it does not wait): it begins behind the calls between the two, which trace() asks for ----
+TOUCHES = r"""
+import ctypes, mmap, os, sys
+bytes_, touches = int(sys.argv[1]) << 20, int(sys.argv[2])
+memory = mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.madvise(mmap.MADV_RANDOM)
+for at in range(0, bytes_, 4096):
+    memory[at] = 1
+with open(sys.argv[3], "w+b") as file:
+    file.write(bytes(touches * 4096))
+    pages = mmap.mmap(file.fileno(), touches * 4096, flags=mmap.MAP_PRIVATE)
+    at_pages, at_memory = (ctypes.addressof(ctypes.c_char.from_buffer(each)) for each in (pages, memory))
+    for i in range(touches):
+        other = os.dup(file.fileno())
+        ctypes.memset(at_pages + i * 4096, 1, 1)
+        os.close(other)
+        try:
+            os.rmdir("/none")
+        except OSError:
+            pass
+        ctypes.memset(at_memory + i * 9 * 4096, 1, 1)  # more is read in than asked for
+"""
+spool = trace("touches", *inside(group, "/usr/bin/python3", "-c", TOUCHES, "64", "300", path("touched")))
+nothing_lost(spool)
+found = [op for op in spool.ops if op.name == FAULT and read_in([op])]
+print(f"touches: {len(found)} faults read memory in again")
+assert len(found) >= 250, len(found)
+
 # ---- and what interrupts do meanwhile, which spin on locks of the group: no operation ends behind the next (trace()) ----
 with open(os.path.join(group, "memory.limit_in_bytes"), "w", encoding="ascii") as file:
     file.write(str(TIGHT_MB << 20))

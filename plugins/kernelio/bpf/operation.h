@@ -57,7 +57,7 @@ static __always_inline uint64_t endless_last_ns(const struct task_state *st)
  */
 static __always_inline uint64_t begins_ns(const struct task_state *st, uint64_t now)
 {
-	return now > st->op.head.end_ns ? now : st->op.head.end_ns;
+	return now > st->ended_ns ? now : st->ended_ns;
 }
 
 /* Not every file system reports the end of a sync; that of a write (O_SYNC) none does. */
@@ -139,7 +139,7 @@ static __always_inline int operation_finish(struct task_state *st, uint64_t now)
 		TOTAL_ADD(filtered_calls, 1);
 		return -1;
 	}
-	st->op.head.end_ns = now;
+	st->op.head.end_ns = st->ended_ns = now;
 	if (st->now.pages_added)
 		st->op.op_flags |= ETA_KOP_MISS;
 	return operation_spans(st, now);

@@ -107,7 +107,8 @@ struct task_state {
 		uint32_t calls;
 	} reach[2];
 
-	uint64_t seen_ns; /* first seen running after a missed switch; 0: none missed */
+	uint64_t seen_ns;  /* first seen running after a missed switch; 0: none missed */
+	uint64_t ended_ns; /* end of its last operation that was recorded */
 
 	uint32_t for_tid; /* io_uring worker: the thread it works for */
 	/* its request that is or was the current operation: see worker.h */

@@ -313,6 +313,7 @@ int call_see(struct task_state *st, uint64_t now)
 	    !call_is_operation(regs, info))
 		return 0;
 	fault_close(st);
+	st->fault.mapping = 0; /* the fault that was reported is over */
 	if (!call_take(st, task, regs, info, &f))
 		return 0;
 	now = begins_ns(st, now);
@@ -348,7 +349,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		fault_close(st);
 	st->regs = (uint64_t)regs;
 	st->idle.left_nr = -1;
-	st->active = 0; /* may not be traced */
+	st->fault.mapping = 0; /* the fault that was reported is over */
+	st->active = 0;	       /* may not be traced */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
 		return 0;
 	if (info->shape == SHAPE_CONTROL && !command_locks(SYSCALL_ARG1(regs)))
