@@ -25,6 +25,7 @@
 enum {
 	JOIN_ROUNDS = 500, /* with a rest in between, while another rank becomes the node's */
 	JOIN_REST_MS = 10,
+	GREETINGS = 10, /* a node's process may be just ending */
 };
 
 /* ---- the way to the node's process ---- */
@@ -158,6 +159,35 @@ static int receive(int fd, struct job_answer *answer)
 	return 0;
 }
 
+/*
+ * A connection to a node's process that has answered with ANSWER. One that was ending when this
+ * rank came closes the connection unheard: its successor says why nothing is recorded. -errno,
+ * reported.
+ */
+static int be_greeted(const struct job *job, const struct record_options *o, const char *folder,
+		      struct job_answer *answer)
+{
+	int rc = 0;
+
+	for (int i = 0; i < GREETINGS; i++) {
+		int fd = join_node(job, o, folder);
+
+		if (fd < 0)
+			return fd;
+		rc = send_word(fd, job, JOB_HELLO, 0, false);
+		if (rc == 0)
+			rc = receive(fd, answer);
+		if (rc == 0)
+			return fd;
+		close(fd);
+		if (rc != -ECONNRESET && rc != -EPIPE)
+			break;
+	}
+	eta_error("rank %u: the process that records on %s has ended: %s", job->rank, job->node,
+		  strerror(-rc));
+	return rc;
+}
+
 /* Waits until the node's process has merged: the command's exit status. */
 static int wait_for_merge(int fd, const struct job *job, int status, bool strict)
 {
@@ -232,17 +262,10 @@ int job_record(const struct job *job, const struct record_options *options, cons
 	if (rc)
 		return CLI_FAILED;
 	launch_hold_signals();
-	fd = join_node(job, options, folder);
+	fd = be_greeted(job, options, folder, &answer);
 	if (fd < 0)
 		return CLI_FAILED;
-	rc = send_word(fd, job, JOB_HELLO, 0, false);
-	if (rc == 0)
-		rc = receive(fd, &answer);
-	if (rc) {
-		eta_error("rank %u: the process that records on %s has ended: %s", job->rank,
-			  job->node, strerror(-rc));
-		status = CLI_FAILED;
-	} else if (answer.rc && answer.rc != -EALREADY) {
+	if (answer.rc && answer.rc != -EALREADY) {
 		while (receive(fd, &answer) == 0)
 			; /* why */
 		status = CLI_FAILED;

@@ -156,7 +156,7 @@ log = os.open(sys.argv[1] + "/log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 while True:
     os.write(log, b"x" * 200)
     os.fdatasync(log)
-    time.sleep(0.004)
+    time.sleep(0.001)
 """
 PACKAGE = ["sh", "-c", "mkdir -p {data}/p/DEBIAN {data}/p/usr/t {data}/root/var/lib/dpkg/updates {data}/root/var/lib/dpkg/info "
            "&& cd {data} && : >root/var/lib/dpkg/status && printf 'Package: a\\nVersion: 1\\nArchitecture: all\\n"
