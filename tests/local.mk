@@ -189,6 +189,7 @@ probe_tests = \
 	tests/cases/kernel-faults.py \
 	tests/cases/kernel-file-locks.py \
 	tests/cases/kernel-fs.py \
+	tests/cases/kernel-fuse.py \
 	tests/cases/kernel-late.py \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-light-syncs.py \

@@ -1,6 +1,7 @@
 /* One kernel operation and its spans, as the nested regions of the unified trace. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,6 +307,10 @@ static uint32_t sleep_region(const struct expand *expand, const struct expand_sp
 	const struct spool_index *index = expand->index;
 	uint32_t region = place_region(index, span->who);
 
+	/* it waits for pages that the server has been asked for */
+	if (expand->fuse && (region == index->regions.page_lock ||
+			     (region == ETA_NONE && span->flags & ETA_SPAN_IOWAIT)))
+		return index->regions.fuse_server;
 	/* the pages are its own, so it waits for its own requests, which are not in flight yet */
 	if (region == index->regions.page_lock && expand->adds_pages)
 		return ETA_NONE;
@@ -323,9 +328,9 @@ static struct expand_who sleep_who(const struct expand *expand, const struct exp
 	struct expand_who who = { 0 };
 	uint32_t changes;
 
-	if (span->kind == ETA_SPAN_SLEEP &&
+	if (span->kind == ETA_SPAN_SLEEP && region != ETA_NONE &&
 	    (region == index->regions.journal_commit || region == index->regions.throttled ||
-	     region == index->regions.writeback_wait ||
+	     region == index->regions.writeback_wait || region == index->regions.fuse_server ||
 	     region == UNLISTED(index, span->who, journal_commit, ETA_NONE))) {
 		who.tid = ETA_SLEEP_TID(span->object);
 		who.part = ETA_SLEEP_PART(span->object);
@@ -523,6 +528,7 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	expand->depth = 0;
 	expand->adds_pages = op->op_flags & ETA_KOP_MISS;
 	expand->remote = remote;
+	expand->fuse = fs->magic == FUSE_SUPER_MAGIC;
 	if (end_ns < op->head.time_ns)
 		end_ns = op->head.time_ns;
 	n = expand_take_spans(expand, op, end_ns, name.kind);

@@ -39,6 +39,7 @@ struct expand {
 	bool adds_pages;	   /* the operation, to the page cache */
 	bool asynchronous;	   /* its requests are on their way, and nobody sleeps */
 	bool remote;		   /* what it waits for is at a file server */
+	bool fuse;		   /* and is a request to the server of a FUSE file system */
 	struct expand_span *spans; /* scratch */
 	size_t span_room;
 	struct expand_open *stack;

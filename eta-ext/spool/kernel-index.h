@@ -87,7 +87,8 @@ struct spool_index {
 		uint32_t page_lock;
 		uint32_t other_wait[ETA_N_LEVELS];
 		uint32_t queue, device, throttled, journal_commit;
-		uint32_t throttled_by_own_limit, reclaim, writeback_wait, fanotify_listener;
+		uint32_t throttled_by_own_limit, reclaim, writeback_wait, fanotify_listener,
+			fuse_server;			/* ETA_NONE: no such file system */
 		uint32_t rpc_queue, retransmit, server; /* where has_rpcs */
 	} regions;
 };

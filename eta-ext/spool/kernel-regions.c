@@ -1,6 +1,7 @@
 /* What the regions are called that the spans of kernel operations become. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,14 @@ static int define_places(struct eta_trace *trace, struct spool_index *index)
 	return ok ? 0 : -ENOMEM;
 }
 
+static bool has_fuse(const struct spool_index *index)
+{
+	for (size_t i = 0; i < index->n_fs; i++)
+		if (index->fs[i].magic == FUSE_SUPER_MAGIC)
+			return true;
+	return false;
+}
+
 int expand_define(struct eta_trace *trace, struct spool_index *index)
 {
 	const struct spool *spool = trace->data;
@@ -148,6 +157,8 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		index->regions.page_lock = spool_region(trace, "pagecache:page lock");
 		index->regions.writeback_wait =
 			spool_region(trace, span_regions[ETA_SPAN_PAGE_WRITEBACK_WAIT]);
+		index->regions.fuse_server =
+			has_fuse(index) ? spool_region(trace, "fs:FUSE server") : ETA_NONE;
 		index->regions.fanotify_listener =
 			index->listener_tid ? spool_region(trace, "vfs:fanotify listener")
 					    : ETA_NONE;

@@ -181,6 +181,24 @@ def discarding(place, strength):
         yield Condition(data)
 
 
+FUSE_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuse-server.py")
+
+
+@contextlib.contextmanager
+def fuse(place, strength):
+    """A file system in user space: one file, data, whose server reads for one at a time."""
+    data = tempfile.mkdtemp(prefix="mount.", dir=place.folder)
+    server = subprocess.Popen(["/usr/bin/python3", FUSE_SERVER, data], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, start_new_session=True)
+    try:
+        if server.stdout.readline() != "ready\n":
+            raise Failed(server.stderr.read().strip())
+        yield Condition(data)
+    finally:
+        end_group(server)
+        os.rmdir(data)
+
+
 @contextlib.contextmanager
 def shallow_queue(place, requests):
     """A device with a scheduler whose queue takes few REQUESTS."""

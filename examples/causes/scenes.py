@@ -414,6 +414,10 @@ SCENES = [
     # the same, but the file system does it by itself, by a kernel thread (mount -o discard)
     Cause("discard-beside", COMMIT_OR_DISK, others(conditions.discarding, python(REMOVED, "{data}")), "fsync-storm",
           ["-n", "200"], threads=1, culprit="python3", baseline=True),
+    # a server in user space is what a disk is to another file system
+    Cause("fuse-beside", {("fs", "FUSE server")},
+          others(conditions.fuse, *[["sh", "-c", "while :; do cat {data}/data >/dev/null; done"]] * 3), threads=1, culprit="cat",
+          victim="dd", baseline=True, command=["dd", "if={data}/data", "of=/dev/null", "bs=64k", "count=200", "status=none"]),
     # a mapped file, and one that is written in ranges
     Cause("msync-beside", COMMIT_OR_DISK, others(journalled, python(MAPPED_FOREVER, "{data}")), "fsync-storm",
           ["-n", "200"], threads=1, culprit="python3", baseline=True),

@@ -25,6 +25,7 @@ bpf_programs = \
 	plugins/kernelio/bpf/file-lock.bpf.c \
 	plugins/kernelio/bpf/fs.bpf.c \
 	plugins/kernelio/bpf/function.bpf.c \
+	plugins/kernelio/bpf/fuse.bpf.c \
 	plugins/kernelio/bpf/listener.bpf.c \
 	plugins/kernelio/bpf/neighbour.bpf.c \
 	plugins/kernelio/bpf/net.bpf.c \
@@ -143,23 +144,7 @@ nodist_plugins_kernelio_libkernelio_a_SOURCES = plugins/kernelio/kernelio.skel.h
 BUILT_SOURCES += plugins/kernelio/kernelio.skel.h
 
 # One object per probe group, linked into one, with its loader generated. -mcpu=v3: atomic fetches.
-bpf_objects = \
-	plugins/kernelio/bpf/block.bpf.o \
-	plugins/kernelio/bpf/evict.bpf.o \
-	plugins/kernelio/bpf/fault.bpf.o \
-	plugins/kernelio/bpf/file-lock.bpf.o \
-	plugins/kernelio/bpf/fs.bpf.o \
-	plugins/kernelio/bpf/function.bpf.o \
-	plugins/kernelio/bpf/listener.bpf.o \
-	plugins/kernelio/bpf/neighbour.bpf.o \
-	plugins/kernelio/bpf/net.bpf.o \
-	plugins/kernelio/bpf/pagecache.bpf.o \
-	plugins/kernelio/bpf/request.bpf.o \
-	plugins/kernelio/bpf/syscall.bpf.o \
-	plugins/kernelio/bpf/task.bpf.o \
-	plugins/kernelio/bpf/uring.bpf.o \
-	plugins/kernelio/bpf/wait.bpf.o \
-	plugins/kernelio/bpf/waking.bpf.o
+bpf_objects = $(bpf_programs:.c=.o)
 # the same bytes wherever it is built: the object has the names of its sources
 bpf_cflags = -O2 -g -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Werror \
 	-ffile-prefix-map=$(abs_top_srcdir)/= -ffile-prefix-map=$(abs_top_builddir)=.

@@ -48,6 +48,8 @@
 	X(on_xfs_syncs, xfs_file_fsync, FS, EXTRA)                                                 \
 	X(on_xfs_change, xfs_log_ticket_ungrant, FS, EXTRA)                                        \
 	X(on_xfs_part_change, xfs_log_ticket_regrant, FS, EXTRA)                                   \
+	X(on_fuse_send, fuse_request_send, FS, EXTRA)                                              \
+	X(on_fuse_end, fuse_request_end, FS, EXTRA)                                                \
 	X(on_btrfs_syncs, btrfs_sync_file, FS, EXTRA)                                              \
 	X(on_commit, jbd2_start_commit, FS, EXTRA)                                                 \
 	X(on_inode_dirty, writeback_dirty_inode_enqueue, BLOCK, EXTRA)                             \
@@ -183,6 +185,8 @@
 	X(on_xfs_syncs)                                                                            \
 	X(on_xfs_change)                                                                           \
 	X(on_xfs_part_change)                                                                      \
+	X(on_fuse_send)                                                                            \
+	X(on_fuse_end)                                                                             \
 	X(on_btrfs_syncs)                                                                          \
 	X(on_commit)                                                                               \
 	X(on_inode_dirty)                                                                          \

@@ -158,6 +158,7 @@ struct ns_common {
 
 struct pid_namespace {
 	struct ns_common ns;
+	unsigned int level;
 };
 
 struct upid {
@@ -476,6 +477,25 @@ struct file_lock {
 
 struct bdi_writeback {
 	struct backing_dev_info *bdi;
+};
+
+struct fuse_conn {
+	struct pid_namespace *pid_ns;
+};
+
+struct fuse_mount {
+	struct fuse_conn *fc;
+};
+
+struct fuse_in_header {
+	uint32_t pid;
+};
+
+struct fuse_req {
+	struct {
+		struct fuse_in_header h;
+	} in;
+	struct fuse_mount *fm;
 };
 
 /* only passed through */
