@@ -133,7 +133,7 @@ class KernelSpool:
         elif kind == WAIT:
             begin, stop, what, _flags, _count, who = struct.unpack_from("=QQBBHI", data, at + 64)
             dev, inode = struct.unpack_from("=IQ", data, at + 28)
-            assert kinds[what] in ("RUN_QUEUE", "WAKE_UP", "QUOTA", "STOPPED", "FILE_LOCK"), kinds[what]
+            assert kinds[what] in ("RUN_QUEUE", "WAKE_UP", "QUOTA", "STOPPED", "FILE_LOCK", "SLEEP", "PAGE_WRITEBACK_WAIT"), kinds[what]
             assert time <= begin <= stop <= end, (kinds[what], time)
             assert (kinds[what] == "FILE_LOCK") == bool(inode), (what, inode)
             self.waits.append(Wait(ident, begin, stop, kinds[what], who, dev, inode))

@@ -18,6 +18,11 @@ struct index_slice {
 	uint64_t first, n;
 };
 
+/* Kinds of spans that a wait on the way out of a call may be. */
+#define INDEX_RETURNING_KINDS                                                                      \
+	(1u << ETA_SPAN_RUN_QUEUE | 1u << ETA_SPAN_QUOTA | 1u << ETA_SPAN_WAKE_UP |                \
+	 1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)
+
 /* Regions of waits at a place that is not listed: called as others are, described by the place. */
 struct index_place {
 	uint32_t lock, journal_commit, other_wait[ETA_N_LEVELS];

@@ -12,8 +12,9 @@ enum {
 	WINDOW_DENSE_BYTES = 64 << 10,
 	WINDOW_SPARSE_BYTES = 16 << 10,
 	WINDOW_LEAST_BYTES = 512,
-	/* a thread that leaves the CPU on the way out of a call does so this soon after its end */
-	RETURNING_NS = 50000,
+	/* a thread that leaves the CPU on the way out of a call does so this soon after its end, or
+	 * after the wait before: it may have a file to truncate meanwhile */
+	RETURNING_NS = 20000000,
 };
 
 int record_reader_init(struct record_reader *reader, const struct spool *spool,
@@ -104,16 +105,15 @@ static int hold(struct held_operation *held, const struct expand *expand,
 	return 0;
 }
 
-/* Is RECORD a wait for a CPU on the way out of OP? Then it becomes part of that. */
+/* Is RECORD a wait on the way out of OP? Then it becomes part of that. */
 static bool take_return(struct held_operation *held, const struct eta_record_head *record)
 {
 	const struct eta_span *span = (const void *)((const struct eta_kernel_op *)record + 1);
 	struct eta_kernel_op *op = held->op;
 
 	if (record->type != ETA_RECORD_WAIT || record->units < 3 ||
-	    (span->kind != ETA_SPAN_RUN_QUEUE && span->kind != ETA_SPAN_QUOTA) ||
-	    !(span->flags & ETA_SPAN_RETURNING) || span->begin_ns < op->head.end_ns ||
-	    op->head.units == UINT16_MAX)
+	    !(INDEX_RETURNING_KINDS >> span->kind & 1) || !(span->flags & ETA_SPAN_RETURNING) ||
+	    span->begin_ns < op->head.end_ns || op->head.units == UINT16_MAX)
 		return false;
 	held->units[op->head.units++] = *span;
 	op->head.end_ns = span->end_ns;

@@ -113,7 +113,6 @@ static bool has_fuse(const struct spool_index *index)
 int expand_define(struct eta_trace *trace, struct spool_index *index)
 {
 	const struct spool *spool = trace->data;
-	const uint32_t returning = 1u << ETA_SPAN_RUN_QUEUE | 1u << ETA_SPAN_QUOTA;
 	uint32_t kinds = 0;
 	enum eta_reason reason;
 	bool ok = true;
@@ -128,9 +127,9 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 	rc = define_places(trace, index);
 	/* between two operations it is of no file system, and may be part of the first one */
 	for (size_t i = 0; i < index->n_fs; i++)
-		kinds |= index->fs[i].span_kinds & returning;
+		kinds |= index->fs[i].span_kinds & INDEX_RETURNING_KINDS;
 	for (size_t i = 0; rc == 0 && i < index->n_fs; i++) {
-		index->fs[i].span_kinds |= kinds & returning;
+		index->fs[i].span_kinds |= kinds & INDEX_RETURNING_KINDS;
 		rc = define_fs(trace, &index->fs[i]);
 		kinds |= index->fs[i].span_kinds;
 	}

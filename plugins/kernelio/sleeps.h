@@ -166,6 +166,7 @@
 	X(ext4_xattr_set_handle, "fs:inode lock")                                                  \
 	X(ext4_da_map_blocks, "fs:inode lock")                                                     \
 	X(ext4_truncate, "fs:inode lock")                                                          \
+	X(ext4_release_file, "fs:inode lock")                                                      \
 	X(ext4_fallocate, "fs:inode lock")                                                         \
 	X(xfs_ilock, "fs:inode lock")                                                              \
 	X(xfs_ilock_iocb, "fs:inode lock")                                                         \

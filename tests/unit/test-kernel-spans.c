@@ -536,7 +536,8 @@ static void waits_on_the_way_out(void **state)
 	add_wait(&spool, 401, 420, 0); /* in the program */
 	add_write(&spool, 430, 500);
 	add_write(&spool, 510, 600);
-	add_wait(&spool, 99600, 99700, ETA_SPAN_RETURNING); /* of a call that was not recorded */
+	add_wait(&spool, 30000000, 30000100,
+		 ETA_SPAN_RETURNING); /* of a call that was not recorded */
 	spool_close(&spool);
 	assert_int_equal(eta_open(dir, NULL, &trace), 0);
 	assert_int_equal(events_print_regions(trace, 0, text, sizeof(text)), 0);
@@ -546,7 +547,7 @@ static void waits_on_the_way_out(void **state)
 				  "+cpu:run queue@401~9 -cpu:run queue@420 "
 				  "+vfs:sys_pwrite64@430 -vfs:sys_pwrite64@500 "
 				  "+vfs:sys_pwrite64@510 -vfs:sys_pwrite64@600 "
-				  "+cpu:run queue@99600~9 -cpu:run queue@99700");
+				  "+cpu:run queue@30000000~9 -cpu:run queue@30000100");
 	eta_close(trace);
 	maker_end(dir);
 }

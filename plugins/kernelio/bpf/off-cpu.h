@@ -57,33 +57,45 @@ static __always_inline uint64_t quota_end(struct task_state *st, uint64_t length
 #define WAIT_KIND(kind, flags) ((uint32_t)(kind) | (uint32_t)(flags) << 8)
 
 /*
- * Writes a wait for WHO, of KIND with its flags, as a record of its own. The user tracer knows the
- * library call around it, if any.
+ * Writes st->wait.span, a wait, as a record of its own. The user tracer knows the library call
+ * around it, if any.
  */
-SEPARATE int wait_leave(struct task_state *st, uint64_t begin_ns, uint64_t end_ns, uint32_t kind,
-			uint32_t who)
+SEPARATE int wait_write(struct task_state *st)
 {
 	struct eta_kernel_op *op;
 
 	if (!st)
 		return 0;
 	op = &st->wait.op;
-	__builtin_memset(&st->wait, 0, sizeof(st->wait));
+	__builtin_memset(op, 0, sizeof(*op));
 	op->head.type = ETA_RECORD_WAIT;
 	op->head.units = 3;
-	op->head.time_ns = st->wait.span.begin_ns = begin_ns;
-	op->head.end_ns = st->wait.span.end_ns = end_ns;
+	op->head.time_ns = st->wait.span.begin_ns;
+	op->head.end_ns = st->wait.span.end_ns;
 	op->head.id = st->tid;
 	op->offset = ETA_OFFSET_UNKNOWN;
 	op->pid = st->pid;
-	st->wait.span.kind = kind;
-	st->wait.span.flags = kind >> 8;
-	st->wait.span.who = who;
 	if (st->wait.span.kind == ETA_SPAN_FILE_LOCK) {
 		op->dev = st->refused.dev;
 		op->inode = st->refused.inode;
 	}
 	return record_leave(ETA_RECORD_WAIT, &st->wait, sizeof(st->wait));
+}
+
+/* A wait for WHO, of KIND with its flags. */
+SEPARATE int wait_leave(struct task_state *st, uint64_t begin_ns, uint64_t end_ns, uint32_t kind,
+			uint32_t who)
+{
+	if (!st)
+		return 0;
+	st->wait.span = (struct eta_span){
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.kind = kind,
+		.flags = kind >> 8,
+		.who = who,
+	};
+	return wait_write(st);
 }
 
 /* Writes that it was stopped, between two operations or on return from one. */

@@ -266,10 +266,14 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 SEC("tp_btf/folio_wait_writeback")
 int BPF_PROG(on_wait_writeback)
 {
-	struct task_state *st = awake_operation();
+	struct task_state *st = awake_state();
 
-	if (st)
+	if (!st)
+		return 0;
+	if (in_operation(st))
 		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
+	else
+		st->idle.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
 	return 0;
 }
 

@@ -419,6 +419,13 @@ static __always_inline struct task_state *awake_state(void)
  */
 int call_see(struct task_state *st, uint64_t now);
 
+/*
+ * Light mode: the current thread, outside any operation, sleeps from NOW on. If that is on the way
+ * out of a call that would be traced, makes it the operation of ST; its file may be closed already.
+ * Returns whether it is. (syscall.bpf.c)
+ */
+int call_leaves(struct task_state *st, uint64_t now);
+
 /* ST, the current thread's state, if it is inside an operation. */
 static __always_inline struct task_state *in_operation(struct task_state *st)
 {

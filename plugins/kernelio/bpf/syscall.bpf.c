@@ -228,6 +228,16 @@ static __always_inline bool file_find(struct task_struct *task, struct pt_regs *
 	return facts_get(task, fd, f);
 }
 
+/* The operation is on no file, or on one that is not known. */
+static __always_inline void no_file_take(struct task_state *st)
+{
+	st->op.dev = 0;
+	st->op.inode = 0;
+	st->op.op_flags = 0;
+	st->op.size = 0;
+	st->op.offset = ETA_OFFSET_UNKNOWN;
+}
+
 /* Begins the operation of ST with what the call's table says. */
 static __always_inline void operation_begin(struct task_state *st, uint16_t index,
 					    const volatile struct kernelio_syscall_info *info)
@@ -241,13 +251,8 @@ static __always_inline void operation_begin(struct task_state *st, uint16_t inde
 	st->op.pid = st->pid;
 	st->op.syscall = index;
 	st->op.spans_lost = 0;
-	if (has_descriptor(info->shape) && info->shape != SHAPE_MAPPED)
-		return;
-	st->op.dev = 0;
-	st->op.inode = 0;
-	st->op.op_flags = 0;
-	st->op.size = 0;
-	st->op.offset = ETA_OFFSET_UNKNOWN;
+	if (!has_descriptor(info->shape) || info->shape == SHAPE_MAPPED)
+		no_file_take(st);
 }
 
 /*
@@ -292,6 +297,17 @@ static __always_inline bool call_is_operation(struct pt_regs *regs,
 	       SYSCALL_ARG5(regs) != ETA_OWN_CALL_MARK;
 }
 
+/* The call of TASK, with REGS, is the operation of ST from NOW on, until nothing is seen of it. */
+static __always_inline void call_open(struct task_state *st, struct task_struct *task,
+				      struct pt_regs *regs, uint64_t now)
+{
+	now = begins_ns(st, now);
+	st->op.head.time_ns = st->fault.last_ns = now;
+	call_note(st, task, regs, now);
+	st->fault.endless = 1;
+	st->active = 1;
+}
+
 int call_see(struct task_state *st, uint64_t now)
 {
 	const volatile struct kernelio_syscall_info *info;
@@ -316,11 +332,27 @@ int call_see(struct task_state *st, uint64_t now)
 	st->fault.mapping = 0; /* the fault that was reported is over */
 	if (!call_take(st, task, regs, info, &f))
 		return 0;
-	now = begins_ns(st, now);
-	st->op.head.time_ns = st->fault.last_ns = now;
-	call_note(st, task, regs, now);
-	st->fault.endless = 1;
-	st->active = 1;
+	call_open(st, task, regs, now);
+	return 1;
+}
+
+int call_leaves(struct task_state *st, uint64_t now)
+{
+	const volatile struct kernelio_syscall_info *info;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+
+	if (!filter.light || !st || st->for_tid || st->active || paused || FILES_FILTERED)
+		return 0;
+	info = syscall_info((int32_t)SYSCALL_NR(regs));
+	if (exception_at(task) || !CALL_RETURNED(regs) || task_is_compat(task) ||
+	    !call_is_operation(regs, info) || !kind_passes(info->kind))
+		return 0;
+	operation_begin(st, info->index, info);
+	no_file_take(st);
+	call_open(st, task, regs, now);
+	st->now.pending = st->idle.pending;
+	st->idle.pending = ETA_SPAN_NONE;
 	return 1;
 }
 
@@ -349,6 +381,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		fault_close(st);
 	st->regs = (uint64_t)regs;
 	st->idle.left_nr = -1;
+	st->idle.pending = ETA_SPAN_NONE;
 	st->fault.mapping = 0; /* the fault that was reported is over */
 	st->active = 0;	       /* may not be traced */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
@@ -437,8 +470,16 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	st->active = 0; /* first: an interrupt from here on is not part of the operation */
 	barrier();
 	now = bpf_ktime_get_ns();
-	if (name_ends(st))
+	if (name_ends(st)) {
+		/* what it waits for on its way out would make it an operation */
+		if (!st->now.n_spans && !FILES_FILTERED && !FILTER_SET(MIN_DURATION)) {
+			st->op.head.end_ns = now;
+			st->op.ret = ret < 0x7fffffff ? ret : 0x7fffffff;
+			st->idle.left_nr = SYSCALL_NR(regs);
+			st->idle.unwritten = 1;
+		}
 		return 0;
+	}
 	if (st->now.shape == SHAPE_RETURNS) {
 		if (ret >= 0) {
 			if (!facts_get(bpf_get_current_task_btf(), ret, &f))
@@ -462,6 +503,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (n < 0)
 		return 0;
 	st->idle.left_nr = SYSCALL_NR(regs);
+	st->idle.unwritten = 0;
 	if (n <= KERNELIO_RING_SPANS)
 		ring_leave(st, n);
 	else

@@ -6,6 +6,9 @@
 #include "wait-limits.h"
 #include "worker.h"
 
+/* of a sleep: what it was for, its end, and the waits for a CPU behind it */
+#define LEAVING_SPANS 4
+
 /* flags of lock:contention_begin (LCB_F_*) */
 #define LOCK_SPINS 1
 #define LOCK_READ 2
@@ -258,12 +261,14 @@ static __always_inline void idle_switched_out(struct task_state *st, struct task
 					      bool runnable, uint64_t now)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	bool leaves;
 
 	st->idle.off = runnable ? OFF_RUNNABLE : OFF_SLEEPING;
 	st->idle.in_nr = SYSCALL_NR(regs);
 	/* light mode does not see it leave a call */
-	st->idle.returning = runnable && !filter.light && st->idle.left_nr >= 0 &&
-			     st->idle.in_nr == st->idle.left_nr;
+	leaves = !filter.light && st->idle.left_nr >= 0 && st->idle.in_nr == st->idle.left_nr;
+	st->idle.returning = leaves && runnable && !st->idle.unwritten;
+	st->idle.leaves = leaves && !runnable && !st->stop && !st->for_tid && !paused;
 	st->idle.ready_cpu = bpf_get_smp_processor_id();
 	st->idle.wake_ns = 0;
 	st->idle.off_ns = now;
@@ -325,6 +330,60 @@ static __always_inline void left_note(struct task_state *st, struct task_struct 
 	st->left.clock_ns = now - share->queue->rq->clock;
 }
 
+/* Notes what PREV, of state ST and in an operation, waits for now. */
+static __always_inline void sleep_note(struct task_state *st, struct task_struct *prev,
+				       uint64_t now)
+{
+	st->now.off_flags = LEVEL_WANTED(BLOCK) && BPF_CORE_READ_BITFIELD(prev, in_iowait)
+				    ? ETA_SPAN_IOWAIT
+				    : 0;
+	st->held_by = st->now.off_flags & ETA_SPAN_IOWAIT ? held_by(prev) : 0;
+	if (st->held_by)
+		st->now.off_flags |= ETA_SPAN_OWN_LIMIT;
+	st->now.off_stack = 0;
+	st->now.wake_ns = 0;
+	st->now.off_ns = now;
+	own_disk_mark(st, now);
+}
+
+/*
+ * PREV sleeps on the way out of a call, whose operation is over, but nothing else has come since:
+ * the end of a file whose last reference it has dropped is put off until then (munmap; before Linux
+ * 6.6 close, too).
+ */
+static __always_inline void leaving_sleeps(void *ctx, struct task_state *st,
+					   struct task_struct *prev, uint64_t now)
+{
+	st->now.n_spans = st->now.n_locks = 0;
+	st->now.pending = st->idle.pending;
+	st->idle.pending = ETA_SPAN_NONE;
+	st->now.off = OFF_SLEEPING;
+	sleep_note(st, prev, now);
+	if (sleep_is_open(st))
+		st->now.off_stack = place_note(ctx);
+}
+
+/* It is back: what it waited for becomes records of their own, of that call. */
+SEPARATE int leaving_slept(struct task_state *st, const struct ready *ready, uint64_t now)
+{
+	if (!st || !ready)
+		return 0;
+	st->now.wake_ns = st->idle.wake_ns;
+	switched_in(st, ready, now);
+	st->now.off = OFF_NOT;
+	if (st->idle.unwritten) {
+		st->idle.unwritten = 0;
+		st->op.head.units = 2;
+		operation_leave(st, 0);
+	}
+	for (uint32_t i = 0; i < LEAVING_SPANS && i < st->now.n_spans; i++) {
+		st->wait.span = st->spans[i];
+		st->wait.span.flags |= ETA_SPAN_RETURNING;
+		wait_write(st);
+	}
+	return 0;
+}
+
 /* PREV, of state ST and SHARE, is switched out for NEXT. CTX: the probe's. */
 static __always_inline void leaves(void *ctx, struct task_state *st, struct task_struct *prev,
 				   const struct cpu_share *share, struct task_struct *next,
@@ -340,25 +399,20 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 		quota_begin(st, share);
 	else if (LEVEL_WANTED(CPU))
 		st->stop = stop_of(prev, state);
-	if (!(filter.light && call_see(st, now)) && (st->active ? st->fault.endless : !ready))
+	if (!(filter.light &&
+	      (call_see(st, now) || (!ready && !st->stop && call_leaves(st, now)))) &&
+	    (st->active ? st->fault.endless : !ready))
 		fault_switched_out(st, prev, !ready, now);
 	if (!st->active) {
 		idle_switched_out(st, prev, ready, now);
+		if (st->idle.leaves)
+			leaving_sleeps(ctx, st, prev, now);
 		return;
 	}
 	st->now.off = ready ? OFF_RUNNABLE : OFF_SLEEPING;
-	st->now.off_flags = LEVEL_WANTED(BLOCK) && BPF_CORE_READ_BITFIELD(prev, in_iowait)
-				    ? ETA_SPAN_IOWAIT
-				    : 0;
-	st->held_by = st->now.off_flags & ETA_SPAN_IOWAIT ? held_by(prev) : 0;
-	if (st->held_by)
-		st->now.off_flags |= ETA_SPAN_OWN_LIMIT;
 	st->now.off_who = next->pid;
 	st->now.ready_cpu = bpf_get_smp_processor_id();
-	st->now.off_stack = 0;
-	st->now.wake_ns = 0;
-	st->now.off_ns = now;
-	own_disk_mark(st, now);
+	sleep_note(st, prev, now);
 	if (st->stop)
 		st->now.pending = ETA_SPAN_STOPPED;
 	if (!ready)
@@ -388,9 +442,9 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	if (st->stop)
 		limit_note(KERNELIO_LIMIT_STOPPED, 0, st->stop,
 			   (wake_ns > off_ns ? wake_ns : now) - off_ns, NULL);
+	if (st->held_by)
+		held_note(st->held_by, (wake_ns > off_ns ? wake_ns : now) - off_ns);
 	if (st->active) {
-		if (st->held_by)
-			held_note(st->held_by, (wake_ns > off_ns ? wake_ns : now) - off_ns);
 		switched_in(st, &ready, now);
 		st->held_by = 0; /* only now: what a limit holds back is no kernel thread's delay */
 		st->now.off = OFF_NOT;
@@ -399,7 +453,11 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	if (st->stop)
 		stop_leave(st, now);
 	refused_slept(st, now);
-	idle_switched_in(st, &ready, now);
+	if (st->idle.leaves)
+		leaving_slept(st, &ready, now);
+	else
+		idle_switched_in(st, &ready, now);
+	st->held_by = 0;
 	st->idle.off = OFF_NOT;
 }
 
