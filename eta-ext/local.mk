@@ -30,6 +30,7 @@ eta_ext_libeta_a_SOURCES = \
 	eta-ext/base/clocks.c \
 	eta-ext/base/clocks.h \
 	eta-ext/base/eta.h \
+	eta-ext/base/search.h \
 	eta-ext/base/folder.c \
 	eta-ext/base/folder.h \
 	eta-ext/base/folder-remove.c \

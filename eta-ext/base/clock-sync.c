@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "array.h"
 #include "clocks.h"
+#include "eta-ext/base/search.h"
 
 #include <errno.h>
 #include <math.h>
@@ -59,17 +60,7 @@ static int above(struct point a, struct point b, struct point p)
 
 static size_t first_from(const struct hull *hull, int64_t x)
 {
-	size_t low = 0, high = hull->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (hull->v[middle].x < x)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT((size_t)0, hull->n, i, hull->v[i].x < x);
 }
 
 /* What P would do to HULL: the points [0, left) and [right, n) stay. False: nothing. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/search.h"
 
 /*
  * A piece is three or four numbers, in units: the gap to the piece before, twice, plus one where it
@@ -39,17 +40,7 @@ void disk_map_free(struct disk_map *map)
 
 size_t disk_map_find(const struct disk_map *map, uint64_t at)
 {
-	size_t low = 0, high = map->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->v[middle].guest + map->v[middle].bytes <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT((size_t)0, map->n, i, map->v[i].guest + map->v[i].bytes <= at);
 }
 
 static int by_image(const void *a, const void *b)
@@ -67,16 +58,9 @@ void disk_map_sort_by_image(struct disk_map *map)
 
 bool disk_map_guest_of(const struct disk_map *map, uint64_t image, uint64_t *guest)
 {
-	size_t low = 0, high = map->n; /* the first one that begins behind IMAGE */
+	size_t low; /* the first one that begins behind IMAGE */
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->v[middle].image <= image)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PARTITION_POINT((size_t)0, map->n, i, map->v[i].image <= image);
 	if (!low || image - map->v[low - 1].image >= map->v[low - 1].bytes)
 		return false;
 	*guest = map->v[low - 1].guest + (image - map->v[low - 1].image);

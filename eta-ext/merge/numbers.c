@@ -1,6 +1,7 @@
 /* Threads of pid namespaces: from their numbers in there to those that the outside knows. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
+#include "eta-ext/base/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,18 +77,13 @@ int merge_numbers(const struct eta_trace *trace, struct merge *merge)
 uint32_t merge_outer_tid(const struct merge *merge, uint32_t process, uint32_t ns_tid,
 			 uint64_t time_ns)
 {
-	size_t low = 0, high = merge->n_numbers;
+	const struct merge_number *numbers = merge->numbers;
+	size_t low =
+		PARTITION_POINT((size_t)0, merge->n_numbers, i,
+				numbers[i].process < process || (numbers[i].process == process &&
+								 numbers[i].ns_tid < ns_tid));
 	uint32_t found = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct merge_number *n = &merge->numbers[middle];
-
-		if (n->process < process || (n->process == process && n->ns_tid < ns_tid))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* the last one that had begun, else the first */
 	for (; low < merge->n_numbers; low++) {
 		const struct merge_number *n = &merge->numbers[low];

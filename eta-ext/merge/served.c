@@ -2,25 +2,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "services.h"
 
+#include "eta-ext/base/search.h"
 #include "eta-ext/trace/machines.h"
+
+/* Is LOCATION of INPUT before PART? */
+static bool is_before(const struct merge_part *part, uint32_t input, uint32_t location)
+{
+	return input < part->input || (input == part->input && location < part->location);
+}
 
 size_t services_first_of(const struct services *s, bool calls, const struct merge_part *part)
 {
 	const uint32_t *list = calls ? s->calls_by_thread : s->by_thread.at;
-	size_t low = 0, high = calls ? s->n_calls : s->by_thread.n;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		uint32_t i = list[middle];
-		uint32_t input = calls ? s->calls[i].input : s->requests[i].input;
-		uint32_t location = calls ? s->calls[i].location : s->requests[i].location;
-
-		if (input < part->input || (input == part->input && location < part->location))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (calls)
+		return PARTITION_POINT(
+			(size_t)0, s->n_calls, i,
+			is_before(part, s->calls[list[i]].input, s->calls[list[i]].location));
+	return PARTITION_POINT(
+		(size_t)0, s->by_thread.n, i,
+		is_before(part, s->requests[list[i]].input, s->requests[list[i]].location));
 }
 
 /*
@@ -31,18 +32,11 @@ static const struct service_call *
 call_before(const struct services *s, const struct merge_part *part, uint64_t time_ns, bool written)
 {
 	const struct merge_part behind = { part->input, part->location + 1 };
-	size_t first = services_first_of(s, true, part), low = first;
-	size_t high = services_first_of(s, true, &behind);
+	size_t first = services_first_of(s, true, part);
+	size_t low = PARTITION_POINT(first, services_first_of(s, true, &behind), i,
+				     s->calls[s->calls_by_thread[i]].begin_ns <= time_ns);
 	const struct service_call *call;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->calls[s->calls_by_thread[middle]].begin_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (low-- > first) {
 		call = &s->calls[s->calls_by_thread[low]];
 		if (!written)

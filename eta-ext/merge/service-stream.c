@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/search.h"
 #include "waiters.h"
 
 /* How far back the last write of a thread is looked for. */
@@ -179,16 +180,8 @@ static const struct service_piece *piece_at(const struct services *s,
 					    const struct service_call *call, uint64_t time_ns)
 {
 	const struct service_piece *pieces = s->pieces + call->first_piece;
-	uint32_t low = 0, high = call->n_pieces;
+	uint32_t low = PARTITION_POINT((uint32_t)0, call->n_pieces, i, pieces[i].end_ns <= time_ns);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (pieces[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < call->n_pieces && pieces[low].begin_ns <= time_ns ? &pieces[low] : NULL;
 }
 
@@ -355,7 +348,7 @@ static const struct service_call *call_of(const struct service_stream *s,
 {
 	const struct services *all = s->services;
 	const struct service_call *last = NULL;
-	size_t low = 0, high = all->n_calls;
+	size_t low;
 	uint32_t owner;
 
 	if (s->call && !s->call->sync)
@@ -366,14 +359,8 @@ static const struct service_call *call_of(const struct service_stream *s,
 		return s->call || owner == ETA_NONE
 			       ? s->call
 			       : services_call_at(s->merge, s->part.input, owner, event->time_ns);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (image_order(s, &all->calls[all->calls_by_image[middle]], event) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PARTITION_POINT((size_t)0, all->n_calls, i,
+			      image_order(s, &all->calls[all->calls_by_image[i]], event) < 0);
 	for (size_t n = 0; low-- > 0 && n < BACK_MAX; n++) {
 		const struct service_call *call = &all->calls[all->calls_by_image[low]];
 

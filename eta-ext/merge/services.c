@@ -11,6 +11,7 @@
 
 #include "eta-ext/base/array.h"
 #include "eta-ext/base/paged-array.h"
+#include "eta-ext/base/search.h"
 #include "eta-ext/format/archive.h"
 #include "eta-ext/trace/machines.h"
 #include "request-streams.h"
@@ -401,18 +402,14 @@ static int find_threads(struct services *s)
 
 uint32_t services_thread(const struct services *s, uint32_t machine, uint32_t tid, uint64_t time_ns)
 {
-	size_t low = 0, high = s->n_threads;
+	const struct eta_location *locations = s->trace->defs.locations;
+	const uint32_t *threads = s->threads, *machines = s->machines;
+	size_t low = PARTITION_POINT(
+		(size_t)0, s->n_threads, i,
+		machines[threads[i]] < machine ||
+			(machines[threads[i]] == machine && locations[threads[i]].tid < tid));
 	uint32_t found = ETA_NONE;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		uint32_t l = s->threads[middle], its = s->machines[l];
-
-		if (its < machine || (its == machine && s->trace->defs.locations[l].tid < tid))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < s->n_threads; low++) {
 		uint32_t l = s->threads[low];
 

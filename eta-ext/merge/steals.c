@@ -10,6 +10,7 @@
 
 #include "eta-ext/base/array.h"
 #include "eta-ext/base/paged-array.h"
+#include "eta-ext/base/search.h"
 
 static int add_vcpu(struct services *s, size_t guest, uint32_t number, uint32_t tid)
 {
@@ -282,16 +283,9 @@ const struct service_steal *services_steals_of(const struct services *s,
 					       uint64_t time_ns, size_t *n)
 {
 	const struct service_vcpu *vcpu = vcpu_of(s, (uint32_t)(guest - s->guests), cpu);
-	size_t low = 0, high = vcpu ? vcpu->n : 0;
+	size_t low = PARTITION_POINT((size_t)0, vcpu ? vcpu->n : 0, i,
+				     s->steals[vcpu->first + i].end_ns <= time_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->steals[vcpu->first + middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*n = vcpu ? vcpu->n - low : 0;
 	return *n ? s->steals + vcpu->first + low : NULL;
 }

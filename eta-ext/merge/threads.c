@@ -1,6 +1,7 @@
 /* Which locations of several traces are the same thread: host, pid, tid, overlapping lifetime. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "merge.h"
+#include "eta-ext/base/search.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -136,16 +137,8 @@ static int name_threads(const struct eta_trace *trace, struct candidate *all, si
 /* The last of N lifetimes that had begun at START_NS, or the first. */
 static uint32_t lifetime_at(const struct candidate *lifetimes, size_t n, uint64_t start_ns)
 {
-	size_t low = 1, high = n;
+	size_t low = PARTITION_POINT((size_t)1, n, i, lifetimes[i].start_ns <= start_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lifetimes[middle].start_ns <= start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return (uint32_t)(low - 1);
 }
 

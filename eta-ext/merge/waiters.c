@@ -1,6 +1,7 @@
 /* Threads of a guest, and which of its requests they wait for. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "waiters.h"
+#include "eta-ext/base/search.h"
 
 enum inside inside_of(const struct merge *merge, const struct merge_part *part, uint32_t region)
 {
@@ -35,18 +36,12 @@ enum inside inside_of(const struct merge *merge, const struct merge_part *part, 
 static size_t first_of(const struct services *s, const struct service_list *list, uint32_t input,
 		       uint32_t owner, bool by_owner)
 {
-	size_t low = 0, high = list->n;
+	const struct service_request *requests = s->requests;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct service_request *r = &s->requests[list->at[middle]];
-
-		if (r->input < input || (by_owner && r->input == input && r->owner < owner))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT((size_t)0, list->n, i,
+			       requests[list->at[i]].input < input ||
+				       (by_owner && requests[list->at[i]].input == input &&
+					requests[list->at[i]].owner < owner));
 }
 
 void waiter_init(const struct merge *merge, const struct merge_part *part,
@@ -73,16 +68,8 @@ void waiter_init(const struct merge *merge, const struct merge_part *part,
 static void begin(const struct services *s, struct waited_for *list, uint64_t time_ns)
 {
 	enum { BACK_MAX = 64 };
-	size_t low = 0, high = list->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->requests[list->at[middle]].begin_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low =
+		PARTITION_POINT((size_t)0, list->n, i, s->requests[list->at[i]].begin_ns < time_ns);
 	list->first = low;
 	for (size_t back = 1; back <= low && back <= BACK_MAX; back++)
 		if (s->requests[list->at[low - back]].end_ns > time_ns)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/search.h"
 
 /* ---- numbers ---- */
 
@@ -215,18 +216,11 @@ void archive_index_free(struct archive_index *index)
 /* How many places of LOCATION are before NS, with the requests from there: they are in order. */
 static size_t places_before(const struct index_location *location, uint64_t ns, bool with_requests)
 {
-	size_t low = 0, high = location->n;
+	const struct index_place *places = location->places;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct index_place *place = &location->places[middle];
-
-		if (place->last_ns < ns && (!with_requests || place->reach_ns <= ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT((size_t)0, location->n, i,
+			       places[i].last_ns < ns &&
+				       (!with_requests || places[i].reach_ns <= ns));
 }
 
 const struct index_place *archive_index_before(const struct index_location *location,

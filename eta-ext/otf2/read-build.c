@@ -1,6 +1,7 @@
 /* OTF2 source: from definitions as stored to those of a trace. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "read.h"
+#include "eta-ext/base/search.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,17 +27,7 @@ static void sort_properties(raw_properties *properties)
 
 uint32_t otf2_first_property(const raw_properties *properties, uint64_t owner)
 {
-	uint32_t low = 0, high = properties->n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (properties->v[middle].owner < owner)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT((uint32_t)0, properties->n, i, properties->v[i].owner < owner);
 }
 
 static const struct raw_property *property(const struct raw_defs *raw,

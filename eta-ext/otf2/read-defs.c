@@ -1,6 +1,7 @@
 /* OTF2 source: collects the definitions of an archive as they are stored. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "read.h"
+#include "eta-ext/base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +40,8 @@ bool ref_map_seal(struct ref_map *map)
 
 uint32_t ref_map_search(const struct ref_map *map, uint64_t ref)
 {
-	uint32_t low = 0, high = map->n;
+	uint32_t low = PARTITION_POINT((uint32_t)0, map->n, i, map->v[i].ref < ref);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (map->v[middle].ref < ref)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < map->n && map->v[low].ref == ref ? map->v[low].index : ETA_NONE;
 }
 

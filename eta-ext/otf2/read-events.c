@@ -1,6 +1,7 @@
 /* OTF2 source: from records of OTF2 to our events. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "read-cursor.h"
+#include "eta-ext/base/search.h"
 
 #include <errno.h>
 
@@ -135,16 +136,9 @@ static inline unsigned take_attribute(struct eta_event *event, enum archive_attr
 static uint32_t location_of(const struct otf2_cursor *c, uint64_t id)
 {
 	const struct eta_defs *defs = &c->trace->defs;
-	uint32_t low = 0, high = defs->n_locations;
+	uint32_t low =
+		PARTITION_POINT((uint32_t)0, defs->n_locations, i, defs->locations[i].id < id);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (defs->locations[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < defs->n_locations && defs->locations[low].id == id ? low : ETA_NONE;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernel-reader.h"
+#include "eta-ext/base/search.h"
 
 enum {
 	RELEASE_ENTRIES = 64 << 10, /* read entries leave memory in steps of 1 MiB */
@@ -45,27 +46,22 @@ int record_reader_next(struct record_reader *reader, const struct eta_record_hea
 {
 	const struct spool *spool = reader->spool;
 	const struct index_entry *entry = &spool->index->entries[reader->left.first];
-	uint32_t low = 0, high = spool->n_files;
+	/* the last file that begins at or before the unit */
+	uint32_t file =
+		PARTITION_POINT(1U, spool->n_files, i, spool->files[i].first_unit <= entry->unit) -
+		1;
 	struct spool_view *view;
 	int rc;
 
 	*unit = entry->unit;
-	while (high - low > 1) { /* the last file that begins at or before the unit */
-		uint32_t middle = low + (high - low) / 2;
-
-		if (spool->files[middle].first_unit <= entry->unit)
-			low = middle;
-		else
-			high = middle;
-	}
-	view = &reader->views[low];
-	reader->cpu = spool->files[low].cpu;
+	view = &reader->views[file];
+	reader->cpu = spool->files[file].cpu;
 	if (!view->window) {
-		rc = spool_view_share(view, &spool->files[low].view, reader->window_bytes);
+		rc = spool_view_share(view, &spool->files[file].view, reader->window_bytes);
 		if (rc)
 			return rc;
 	}
-	rc = spool_view_record(view, (entry->unit - spool->files[low].first_unit) * ETA_UNIT_BYTES,
+	rc = spool_view_record(view, (entry->unit - spool->files[file].first_unit) * ETA_UNIT_BYTES,
 			       record);
 	if (rc == 0) {
 		eta_error("%s: changed while it was read", view->path);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kernel-index.h"
+#include "eta-ext/base/search.h"
 
 #define MAX_UNTRACED 256 /* each is a location, so a file of the archive */
 
@@ -86,17 +87,11 @@ static int add_device(struct eta_trace *trace, struct spool_index *index,
 /* The first of the task records of (PID, TID), or the place where it would be. */
 static struct index_task *find_task(const struct spool_index *index, uint32_t pid, uint32_t tid)
 {
-	size_t low = 0, high = index->n_tasks;
+	const struct index_task *tasks = index->tasks;
+	size_t low =
+		PARTITION_POINT((size_t)0, index->n_tasks, i,
+				tasks[i].pid < pid || (tasks[i].pid == pid && tasks[i].tid < tid));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct index_task *task = &index->tasks[middle];
-
-		if (task->pid < pid || (task->pid == pid && task->tid < tid))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return &index->tasks[low];
 }
 
@@ -130,17 +125,8 @@ static uint32_t process_of(struct eta_trace *trace, const struct spool_index *in
 static uint64_t lower_bound(const struct spool_index *index, struct index_slice slice,
 			    uint64_t time_ns)
 {
-	uint64_t low = slice.first, high = slice.first + slice.n;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (index->entries[middle].time_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(slice.first, slice.first + slice.n, i,
+			       index->entries[i].time_ns < time_ns);
 }
 
 static struct index_slice part(const struct spool_index *index, struct index_slice slice,

@@ -16,7 +16,15 @@ static const char *const regions[] = {
 #undef X
 };
 
-/* "/a/b"; the first group of all is "/". What separates the parts of the property is left out. */
+/* What separates the parts of the property is left out. */
+static void without_separators(char *text)
+{
+	for (char *c = text; *c; c++)
+		if (*c == '|' || *c == ';')
+			*c = '?';
+}
+
+/* "/a/b"; the first group of all is "/". */
 static void group_path(const struct kernelio_limit *limit, char *path, size_t size)
 {
 	size_t used = 0;
@@ -28,9 +36,7 @@ static void group_path(const struct kernelio_limit *limit, char *path, size_t si
 						 KERNELIO_LIMIT_NAME, limit->names[i]);
 	if (!path[0])
 		snprintf(path, size, "/");
-	for (char *c = path; *c; c++)
-		if (*c == '|' || *c == ';')
-			*c = '?';
+	without_separators(path);
 }
 
 /* AMOUNT of WHAT, behind what TEXT holds; none is not worth a word. */
@@ -41,7 +47,7 @@ static size_t put_amount(char *text, size_t size, size_t used, uint64_t amount, 
 	return used + (size_t)snprintf(text + used, size - used, "%" PRIu64 " %s, ", amount, what);
 }
 
-static const char *stop_name(uint64_t stop)
+static const char *stop_name(uint32_t stop)
 {
 	switch (stop) {
 	case KERNELIO_STOP_SIGNAL:
@@ -53,6 +59,21 @@ static const char *stop_name(uint64_t stop)
 	default:
 		return "unknown";
 	}
+}
+
+/* By what, and by which process, where that is known. */
+static void describe_stop(const struct kernelio_limit_key *key, const struct kernelio_limit *limit,
+			  char *text, size_t size)
+{
+	uint32_t stop = (uint32_t)key->group, tgid = (uint32_t)(key->group >> 32);
+	const char *name = stop_name(stop);
+
+	if (tgid)
+		snprintf(text, size, "%s%s %s (pid %" PRIu32 ")", name,
+			 stop == KERNELIO_STOP_SIGNAL ? " from" : ":", limit->names[0], tgid);
+	else
+		snprintf(text, size, "%s", name);
+	without_separators(text);
 }
 
 static void describe(const struct kernelio_limit_key *key, const struct kernelio_limit *limit,
@@ -67,7 +88,7 @@ static void describe(const struct kernelio_limit_key *key, const struct kernelio
 	group_path(limit, path, sizeof(path));
 	switch (key->kind) {
 	case KERNELIO_LIMIT_STOPPED:
-		snprintf(text, size, "%s", stop_name(key->group));
+		describe_stop(key, limit, text, size);
 		return;
 	case KERNELIO_LIMIT_QUOTA:
 		snprintf(text, size,

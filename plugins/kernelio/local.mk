@@ -31,6 +31,7 @@ bpf_programs = \
 	plugins/kernelio/bpf/net.bpf.c \
 	plugins/kernelio/bpf/pagecache.bpf.c \
 	plugins/kernelio/bpf/request.bpf.c \
+	plugins/kernelio/bpf/stop.bpf.c \
 	plugins/kernelio/bpf/syscall.bpf.c \
 	plugins/kernelio/bpf/task.bpf.c \
 	plugins/kernelio/bpf/uring.bpf.c \
@@ -66,6 +67,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/shares.h \
 	plugins/kernelio/bpf/state.h \
 	plugins/kernelio/bpf/status.h \
+	plugins/kernelio/bpf/stops.h \
 	plugins/kernelio/bpf/syncs.h \
 	plugins/kernelio/bpf/cpu-history.h \
 	plugins/kernelio/bpf/task.h

@@ -78,6 +78,7 @@
 	X(on_rpc_end, rpc_task_end, NET, EXTRA)                                                    \
 	X(on_nfs_write, nfs_initiate_write, NET, EXTRA)                                            \
 	X(on_switch, sched_switch, CPU, LEVEL)                                                     \
+	X(on_signal, signal_generate, CPU, EXTRA)                                                  \
 	X(on_wakeup, sched_wakeup, CPU, LEVEL)                                                     \
 	X(on_waking, sched_waking, CPU, EXTRA)
 
@@ -213,6 +214,7 @@
 	X(on_rpc_end)                                                                              \
 	X(on_nfs_write)                                                                            \
 	X(on_switch)                                                                               \
+	X(on_signal)                                                                               \
 	X(on_wakeup)                                                                               \
 	X(on_waking)
 

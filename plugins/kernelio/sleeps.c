@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "eta-ext/base/eta.h"
+#include "eta-ext/base/search.h"
 #include "internal.h"
 #include "plugins/kernelio/kernelio.skel.h"
 
@@ -123,17 +124,9 @@ static int symbols_read(FILE *kallsyms, struct symbols *s)
 
 static const char *symbol_of(const struct symbols *s, uint64_t address)
 {
-	size_t low = 0, high = s->n;
+	size_t behind = PARTITION_POINT((size_t)1, s->n, i, s->list[i].address <= address);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->list[middle].address <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return s->names + s->list[low].name;
+	return s->names + s->list[behind - 1].name;
 }
 
 /* "REGION FUNCTION FUNCTION ...", innermost function first; REGION is "-" where none is listed. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/search.h"
 #include "eta-ext/format/archive.h"
 
 bool machines_differ(const struct eta_defs *defs)
@@ -91,16 +92,8 @@ int device_locations_new(const struct eta_defs *defs, struct device_locations *o
 uint32_t device_location(const struct device_locations *devices, uint32_t machine, uint32_t dev)
 {
 	uint64_t wanted = machine_dev(machine, dev);
-	uint32_t low = 0, high = devices->n;
+	uint32_t low = PARTITION_POINT((uint32_t)0, devices->n, i, devices->list[i].dev <= wanted);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (devices->list[middle].dev <= wanted)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return dev && low && devices->list[low - 1].dev == wanted ? devices->list[low - 1].location
 								  : ETA_NONE;
 }

@@ -1,6 +1,7 @@
 /* The temporary file of the sweep. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/search.h"
 #include "spill.h"
 
 #include <errno.h>
@@ -97,16 +98,9 @@ void spill_reader_begin(struct spill_reader *r, struct spill *spill,
 /* The word of the first record in the chunk in which the first one begins that ends later. */
 static uint64_t word_of(const struct spill_stream *s, uint64_t time_ns)
 {
-	size_t low = 0, high = s->n_chunks;
+	size_t low =
+		PARTITION_POINT((size_t)0, s->n_chunks, i, !(s->chunks[i].latest_ns > time_ns));
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (s->chunks[middle].latest_ns > time_ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	return low < s->n_chunks ? low * SPILL_CHUNK_WORDS + s->chunks[low].first : s->words;
 }
 

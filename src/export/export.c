@@ -1,6 +1,7 @@
 /* What all forms of export share: reading a location, the open regions, names. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/search.h"
 #include "export.h"
 
 #include <errno.h>
@@ -158,16 +159,10 @@ void export_free(struct export *e)
 /* The first file of these numbers of MACHINE alone; ETA_NONE: there is none. */
 static uint32_t find_file(const struct export *e, uint32_t machine, uint32_t dev, uint64_t inode)
 {
-	uint32_t low = 0, high = e->defs->n_files;
+	uint32_t low =
+		PARTITION_POINT((uint32_t)0, e->defs->n_files, i,
+				by_identity(e->defs, e->by_inode[i], dev, inode, machine) < 0);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (by_identity(e->defs, e->by_inode[middle], dev, inode, machine) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < e->defs->n_files &&
 			       by_identity(e->defs, e->by_inode[low], dev, inode, machine) == 0
 		       ? e->by_inode[low]

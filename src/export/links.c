@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "eta-ext/base/search.h"
 #include "src/common/machines.h"
 
 /* What an item says of the time that it is put at. The last word of a request is its QUEUED. */
@@ -80,26 +81,27 @@ void links_close(struct links *links)
 	free(links->busy);
 }
 
+/* Is location L of MACHINE's thread TID and begun by TIME_NS, or of one before it? */
+static bool begins_by(const struct links *links, uint32_t l, uint32_t machine, uint64_t tid,
+		      uint64_t time_ns)
+{
+	const struct eta_location *location = &links->e->defs->locations[l];
+	int order = compare(links->machines[l], machine);
+
+	if (order == 0)
+		order = compare(location->tid, tid);
+	return order < 0 || (order == 0 && location->start_ns <= time_ns);
+}
+
 /* The thread TID of MACHINE that lived at TIME_NS: the last one that had begun. ETA_NONE. */
 static uint32_t thread_at(const struct links *links, uint32_t machine, uint64_t tid,
 			  uint64_t time_ns)
 {
 	const struct eta_location *locations = links->e->defs->locations;
-	uint32_t low = 0, high = links->n_threads, l;
+	uint32_t low = PARTITION_POINT((uint32_t)0, links->n_threads, i,
+				       begins_by(links, links->threads[i], machine, tid, time_ns));
+	uint32_t l;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		int order;
-
-		l = links->threads[middle];
-		order = compare(links->machines[l], machine);
-		if (order == 0)
-			order = compare(locations[l].tid, tid);
-		if (order < 0 || (order == 0 && locations[l].start_ns <= time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	l = low ? links->threads[low - 1] : ETA_NONE;
 	return l != ETA_NONE && links->machines[l] == machine && locations[l].tid == tid ? l
 											 : ETA_NONE;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/search.h"
 #include "src/analysis/tables/file-names.h"
 #include "src/common/hash.h"
 #include "src/common/machines.h"
@@ -216,18 +217,11 @@ static int place(struct vm_files *f)
 /* Number of rows up to DISK and END, a sector that is not theirs any more. */
 static size_t rows_before(const struct vm_files *f, uint64_t disk, uint64_t end)
 {
-	size_t low = 0, high = f->n;
+	struct vm_file *const *rows = f->by_sector;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct vm_file *row = f->by_sector[middle];
-
-		if (disk_of(row) < disk || (disk_of(row) == disk && row->sector < end))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT((size_t)0, f->n, i,
+			       disk_of(rows[i]) < disk ||
+				       (disk_of(rows[i]) == disk && rows[i]->sector < end));
 }
 
 static void add_host(struct vm_files *f, uint64_t disk, const struct eta_event *e)

@@ -11,6 +11,7 @@
 
 #include <linux/magic.h>
 
+#include "eta-ext/base/search.h"
 #include "extents.h"
 #include "qcow2-map.h"
 
@@ -26,17 +27,8 @@ struct search {
 /* The first of the extents that ends behind AT. */
 static size_t find_extent(const struct extents *extents, uint64_t at)
 {
-	size_t low = 0, high = extents->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (extents->v[middle].file + extents->v[middle].bytes <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT((size_t)0, extents->n, i,
+			       extents->v[i].file + extents->v[i].bytes <= at);
 }
 
 static int take_piece(struct search *s, uint64_t guest, uint64_t at, const struct extent *in,

@@ -129,6 +129,8 @@ def stopped(name, stop, go, what, *prefix):
     assert said == what, limits(spool)
 
 
+with open("/proc/self/comm", encoding="utf-8") as comm:
+    ME = f"{comm.read().strip()} (pid {os.getpid()})"
 SAYS = "import os; print(os.getpid(), flush=True)\n" + BUSY
 
 
@@ -138,7 +140,7 @@ def signalled(pid):
 
 
 stopped("signal", signalled, lambda pid: os.kill(pid, signal.SIGCONT),
-        "a signal (SIGSTOP)")
+        f"a signal (SIGSTOP) from {ME}")
 
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -154,7 +156,7 @@ def detach(pid):
     assert libc.ptrace(PTRACE_DETACH, pid, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
-stopped("debugger", attach, detach, "a debugger (ptrace)")
+stopped("debugger", attach, detach, f"a debugger (ptrace): {ME}")
 
 
 def freezer():

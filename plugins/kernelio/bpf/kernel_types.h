@@ -318,7 +318,7 @@ struct task_struct {
 	struct task_group *sched_task_group;
 	int pid;
 	int tgid;
-	struct task_struct *real_parent;
+	struct task_struct *real_parent, *parent; /* a tracer is the latter */
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	uint64_t start_time;
@@ -500,6 +500,7 @@ struct fuse_req {
 
 /* only passed through */
 struct iov_iter;
+struct kernel_siginfo;
 struct file_ra_state;
 struct dirty_throttle_control;
 struct linux_binprm;

@@ -60,6 +60,13 @@ SEPARATE int limit_name(struct kernelio_limit *limit, uint64_t of_node)
 	return 0;
 }
 
+static __always_inline struct kernelio_limit *limit_of(uint32_t kind, uint64_t group)
+{
+	struct kernelio_limit_key key = { .group = group, .kind = kind };
+
+	return bpf_map_lookup_elem(&limits, &key);
+}
+
 struct limit_amounts {
 	uint64_t values[4];
 };

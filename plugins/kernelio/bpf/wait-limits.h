@@ -8,6 +8,7 @@
 
 #include "limits.h"
 #include "off-cpu.h"
+#include "stops.h"
 
 /* ---- CPU time ---- */
 
@@ -232,7 +233,7 @@ static __always_inline void limits_report(struct task_state *st, struct task_str
 	if (st->unreported.quota_ns)
 		quota_note(task, st->unreported.quota_ns);
 	if (st->unreported.stop_ns)
-		limit_note(KERNELIO_LIMIT_STOPPED, 0, st->stop, st->unreported.stop_ns, NULL);
+		stop_report(st->pid, st->stop, st->unreported.stop_ns);
 	if (st->unreported.held_ns)
 		held_note(st->held_by, st->unreported.held_ns);
 	st->unreported.quota_ns = st->unreported.stop_ns = st->unreported.held_ns = 0;

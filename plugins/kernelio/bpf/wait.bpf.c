@@ -330,37 +330,27 @@ static __always_inline void left_note(struct task_state *st, struct task_struct 
 	st->left.clock_ns = now - share->queue->rq->clock;
 }
 
-/* Notes what PREV, of state ST and in an operation, waits for now. */
-static __always_inline void sleep_note(struct task_state *st, struct task_struct *prev,
-				       uint64_t now)
-{
-	st->now.off_flags = LEVEL_WANTED(BLOCK) && BPF_CORE_READ_BITFIELD(prev, in_iowait)
-				    ? ETA_SPAN_IOWAIT
-				    : 0;
-	st->held_by = st->now.off_flags & ETA_SPAN_IOWAIT ? held_by(prev) : 0;
-	if (st->held_by)
-		st->now.off_flags |= ETA_SPAN_OWN_LIMIT;
-	st->now.off_stack = 0;
-	st->now.wake_ns = 0;
-	st->now.off_ns = now;
-	own_disk_mark(st, now);
-}
-
 /*
- * PREV sleeps on the way out of a call, whose operation is over, but nothing else has come since:
- * the end of a file whose last reference it has dropped is put off until then (munmap; before Linux
- * 6.6 close, too).
+ * ST sleeps on the way out of a call, whose operation is over, but nothing else has come since: the
+ * end of a file whose last reference it has dropped is put off until then (munmap; before Linux 6.6
+ * close, too). The sleep is noted as in that operation.
  */
-static __always_inline void leaving_sleeps(void *ctx, struct task_state *st,
-					   struct task_struct *prev, uint64_t now)
+static __always_inline void leaving_sleeps(struct task_state *st)
 {
 	st->now.n_spans = st->now.n_locks = 0;
+	st->now.waits_for_own = 0;
 	st->now.pending = st->idle.pending;
 	st->idle.pending = ETA_SPAN_NONE;
-	st->now.off = OFF_SLEEPING;
-	sleep_note(st, prev, now);
-	if (sleep_is_open(st))
-		st->now.off_stack = place_note(ctx);
+}
+
+/* Span I of ST becomes a record of its own, if there is one. */
+SEPARATE int leaving_span(struct task_state *st, uint32_t i)
+{
+	if (!st || i >= st->now.n_spans || i >= LEAVING_SPANS)
+		return 0;
+	st->wait.span = st->spans[i];
+	st->wait.span.flags |= ETA_SPAN_RETURNING;
+	return wait_write(st);
 }
 
 /* It is back: what it waited for becomes records of their own, of that call. */
@@ -376,11 +366,11 @@ SEPARATE int leaving_slept(struct task_state *st, const struct ready *ready, uin
 		st->op.head.units = 2;
 		operation_leave(st, 0);
 	}
-	for (uint32_t i = 0; i < LEAVING_SPANS && i < st->now.n_spans; i++) {
-		st->wait.span = st->spans[i];
-		st->wait.span.flags |= ETA_SPAN_RETURNING;
-		wait_write(st);
-	}
+	/* no loop: the verifier of 6.1 would take minutes for it */
+	leaving_span(st, 0);
+	leaving_span(st, 1);
+	leaving_span(st, 2);
+	leaving_span(st, 3);
 	return 0;
 }
 
@@ -399,20 +389,31 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 		quota_begin(st, share);
 	else if (LEVEL_WANTED(CPU))
 		st->stop = stop_of(prev, state);
+	if (st->stop == KERNELIO_STOP_TRACER)
+		stopper_note(prev, st->stop, BPF_CORE_READ(prev, parent));
 	if (!(filter.light &&
 	      (call_see(st, now) || (!ready && !st->stop && call_leaves(st, now)))) &&
 	    (st->active ? st->fault.endless : !ready))
 		fault_switched_out(st, prev, !ready, now);
 	if (!st->active) {
 		idle_switched_out(st, prev, ready, now);
-		if (st->idle.leaves)
-			leaving_sleeps(ctx, st, prev, now);
-		return;
+		if (!st->idle.leaves)
+			return;
+		leaving_sleeps(st);
 	}
 	st->now.off = ready ? OFF_RUNNABLE : OFF_SLEEPING;
+	st->now.off_flags = LEVEL_WANTED(BLOCK) && BPF_CORE_READ_BITFIELD(prev, in_iowait)
+				    ? ETA_SPAN_IOWAIT
+				    : 0;
+	st->held_by = st->now.off_flags & ETA_SPAN_IOWAIT ? held_by(prev) : 0;
+	if (st->held_by)
+		st->now.off_flags |= ETA_SPAN_OWN_LIMIT;
 	st->now.off_who = next->pid;
 	st->now.ready_cpu = bpf_get_smp_processor_id();
-	sleep_note(st, prev, now);
+	st->now.off_stack = 0;
+	st->now.wake_ns = 0;
+	st->now.off_ns = now;
+	own_disk_mark(st, now);
 	if (st->stop)
 		st->now.pending = ETA_SPAN_STOPPED;
 	if (!ready)
@@ -440,8 +441,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 		quota_note(task, quota_ns);
 	ready = ready_for(s, cpu, from_ns, quota_ns, now, prev);
 	if (st->stop)
-		limit_note(KERNELIO_LIMIT_STOPPED, 0, st->stop,
-			   (wake_ns > off_ns ? wake_ns : now) - off_ns, NULL);
+		stop_report(st->pid, st->stop, (wake_ns > off_ns ? wake_ns : now) - off_ns);
 	if (st->held_by)
 		held_note(st->held_by, (wake_ns > off_ns ? wake_ns : now) - off_ns);
 	if (st->active) {

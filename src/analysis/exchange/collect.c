@@ -5,6 +5,7 @@
 
 #include "eta-ext/base/array.h"
 #include "engine-exchange.h"
+#include "eta-ext/base/search.h"
 #include "record-packet.h"
 
 #define MESSAGE_BYTES ((size_t)512 << 10) /* about: what is in memory of a location at once */
@@ -210,16 +211,8 @@ static int hand_out(struct engine *e, struct transfer *t, const struct deliverie
 
 	for (uint32_t round = 0; round < n_rounds(x); round++) {
 		uint32_t partner = partner_in(x, round);
-		size_t low = 0, high = all->n;
+		size_t low = PARTITION_POINT((size_t)0, all->n, i, all->list[i].partner < partner);
 
-		while (low < high) {
-			size_t middle = (low + high) / 2;
-
-			if (all->list[middle].partner < partner)
-				low = middle + 1;
-			else
-				high = middle;
-		}
 		for (; low < all->n && all->list[low].partner == partner; low++) {
 			t->share = all->list[low].share;
 			rc = hand_over(t, all->list[low].location, rc);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "passes.h"
+#include "eta-ext/base/search.h"
 
 /*
  * A critical path is walked back from the last event of a process. A thread that was idle until
@@ -313,16 +314,10 @@ static bool may_be_parent(const struct walker *w, uint32_t process, uint32_t chi
 static uint32_t parent_of(const struct walker *w, uint32_t child)
 {
 	const struct eta_process *processes = w->e->defs->processes;
-	uint32_t low = 0, high = w->e->defs->n_processes, found;
+	uint32_t low, found;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (may_be_parent(w, w->by_pid[middle], child))
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PARTITION_POINT((uint32_t)0, w->e->defs->n_processes, i,
+			      may_be_parent(w, w->by_pid[i], child));
 	if (low == 0 || !processes[child].ppid)
 		return ETA_NONE;
 	found = w->by_pid[low - 1];

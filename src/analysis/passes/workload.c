@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/search.h"
 #include "eta-ext/format/archive.h"
 #include "src/analysis/tables/accesses.h"
 #include "passes.h"
@@ -57,17 +58,11 @@ static uint32_t owner_of(const struct access_merge *m, uint32_t tid, uint64_t ti
 			 uint32_t fallback)
 {
 	const struct eta_defs *defs = m->engine->defs;
-	uint32_t low = 0, high = m->n_by_tid, found = fallback;
+	uint32_t low, found = fallback;
 	uint32_t space = space_of(m->spaces, defs, fallback);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (space_compare(m->spaces, defs, m->by_tid[middle], space, tid) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PARTITION_POINT((uint32_t)0, m->n_by_tid, i,
+			      space_compare(m->spaces, defs, m->by_tid[i], space, tid) < 0);
 	for (; low < m->n_by_tid && space_compare(m->spaces, defs, m->by_tid[low], space, tid) == 0;
 	     low++)
 		if (found == fallback || defs->locations[m->by_tid[low]].start_ns <= time_ns)

@@ -1,6 +1,7 @@
 /* Resources with many watchers and many users at once, without looking at each pair. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "crowd.h"
+#include "eta-ext/base/search.h"
 #include "sweep.h"
 
 #include <errno.h>
@@ -87,18 +88,11 @@ static struct change change_at(const struct crowd *c, uint32_t place)
  */
 static void change_ahead(struct crowd *c, uint64_t since_ns, bool comes, uint64_t now)
 {
-	uint32_t low = 0, high = c->n;
+	uint32_t low;
 
 	if (c->n == 0 || c->list[c->n - 1].since_ns < since_ns)
 		return;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (c->list[middle].since_ns < since_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PARTITION_POINT((uint32_t)0, c->n, i, c->list[i].since_ns < since_ns);
 	for (uint32_t i = low + 1; i <= c->room; i += i & -i) {
 		c->tree[i - 1].n += comes ? 1 : UINT64_MAX;
 		c->tree[i - 1].ns += comes ? -now : now;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/common/machines.h"
+#include "eta-ext/base/search.h"
 #include "src/common/spaces.h"
 #include "sweep.h"
 
@@ -26,19 +27,14 @@ static int by_tid_and_begin(const void *a, const void *b, void *arg)
 uint32_t sweep_location(const struct sweep_plan *plan, uint32_t by, uint32_t tid, uint64_t time_ns)
 {
 	const struct engine *e = plan->engine;
-	uint32_t low = 0, high = plan->n_by_tid, found = ETA_NONE;
+	uint32_t low, found = ETA_NONE;
 	uint32_t space = space_of(plan->spaces, e->defs, by);
 
 	if (tid & TID_LOCATION)
 		return tid & ~TID_LOCATION;
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (space_compare(plan->spaces, e->defs, plan->by_tid[middle], space, tid) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PARTITION_POINT((uint32_t)0, plan->n_by_tid, i,
+			      space_compare(plan->spaces, e->defs, plan->by_tid[i], space, tid) <
+				      0);
 	/* the last one that began by then, or the first */
 	for (; low < plan->n_by_tid; low++) {
 		uint32_t location = plan->by_tid[low];

@@ -8,6 +8,7 @@
 
 #include "eta-ext/base/array.h"
 #include "eta-ext/base/eta.h"
+#include "eta-ext/base/search.h"
 
 void company_free(struct company *c)
 {
@@ -308,17 +309,8 @@ static enum company_found overlap(const struct company *c, const struct company_
 /* The first of the runs that may reach to BEGIN. */
 static size_t first_run(const struct company *c, const struct company_member *m, uint64_t begin_ns)
 {
-	size_t low = m->first, high = m->first + m->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (plus(c->runs[middle].end_ns, c->error_ns) <= begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(m->first, m->first + m->n, i,
+			       plus(c->runs[i].end_ns, c->error_ns) <= begin_ns);
 }
 
 /* How long its operations took in its part from FROM to TO, on average. */

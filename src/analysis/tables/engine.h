@@ -9,6 +9,7 @@
 #include "callsites.h"
 #include "classes.h"
 #include "company.h"
+#include "eta-ext/base/search.h"
 #include "habits.h"
 #include "location-result.h"
 #include "resources.h"
@@ -89,16 +90,8 @@ static inline bool engine_is_elsewhere(const struct engine *e, uint32_t location
 /* The first of the shares of PART, of which each has one at least. */
 static inline struct share_of_time *engine_shares_of(const struct engine *e, uint32_t part)
 {
-	uint32_t low = part, high = e->n_shares - 1;
+	uint32_t low = PARTITION_POINT(part, e->n_shares - 1, i, e->shares[i].part < part);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (e->shares[middle].part < part)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return &e->shares[low];
 }
 
