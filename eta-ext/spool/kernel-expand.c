@@ -468,6 +468,17 @@ static void describe(struct eta_event *event, const struct eta_kernel_op *op,
 		event->has |= ETA_EVENT_DIRECT;
 }
 
+/* A sleep at PLACE on the way out of a call whose record is missing. */
+static uint32_t idle_region(const struct spool_index *index, uint32_t place)
+{
+	uint32_t region = place_region(index, place);
+
+	if (region != ETA_NONE)
+		return region;
+	return UNLISTED(index, place, other_wait[ETA_LEVEL_VFS],
+			index->regions.other_wait[ETA_LEVEL_VFS]);
+}
+
 /* Waits outside of any operation; inside a library call, the merge puts them where they belong. */
 static int expand_waits(struct expand *expand, const struct index_fs *fs,
 			const struct eta_kernel_op *op, ssize_t n)
@@ -476,9 +487,13 @@ static int expand_waits(struct expand *expand, const struct index_fs *fs,
 
 	for (ssize_t i = 0; rc == 0 && i < n; i++) {
 		const struct expand_span *span = &expand->spans[i];
-		uint32_t region = fs->regions[span->kind];
+		uint32_t region = fs->regions[span->kind], who = span->who;
 
-		rc = emit(expand, ETA_ENTER, span->begin_ns, region, span->who);
+		if (span->kind == ETA_SPAN_SLEEP) {
+			region = idle_region(expand->index, span->who);
+			who = sleep_who(expand, span, region).tid;
+		}
+		rc = emit(expand, ETA_ENTER, span->begin_ns, region, who);
 		if (rc == 0 && op->inode) { /* for a lock on a file */
 			struct eta_event *enter = &expand->events[expand->n - 1];
 

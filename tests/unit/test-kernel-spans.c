@@ -500,22 +500,38 @@ static void add_write(struct spool *spool, uint64_t begin_ns, uint64_t end_ns)
 		NULL, 0);
 }
 
-static void add_wait(struct spool *spool, uint64_t begin_ns, uint64_t end_ns, uint8_t flags)
+/* A wait between two operations. */
+static void add_span(struct spool *spool, struct eta_span span)
 {
-	struct eta_span span = { .begin_ns = begin_ns,
-				 .end_ns = end_ns,
-				 .kind = ETA_SPAN_RUN_QUEUE,
-				 .flags = ETA_SPAN_PREEMPTED | flags,
-				 .who = 9 };
 	struct {
 		struct eta_kernel_op op;
 		struct eta_span span;
 	} wait = { .op = { .offset = ETA_OFFSET_UNKNOWN, .pid = 7 }, .span = span };
-	struct eta_record_head head = {
-		.time_ns = begin_ns, .end_ns = end_ns, .type = ETA_RECORD_WAIT, .units = 3, .id = 8
-	};
+	struct eta_record_head head = { .time_ns = span.begin_ns,
+					.end_ns = span.end_ns,
+					.type = ETA_RECORD_WAIT,
+					.units = 3,
+					.id = 8 };
 
 	maker_record(spool, head, (const char *)&wait + sizeof(head), sizeof(wait) - sizeof(head));
+}
+
+static void add_wait(struct spool *spool, uint64_t begin_ns, uint64_t end_ns, uint8_t flags)
+{
+	add_span(spool, (struct eta_span){ .begin_ns = begin_ns,
+					   .end_ns = end_ns,
+					   .kind = ETA_SPAN_RUN_QUEUE,
+					   .flags = ETA_SPAN_PREEMPTED | flags,
+					   .who = 9 });
+}
+
+/* A sleep on the way out of a call, at a place that is not known. */
+static void add_sleep(struct spool *spool, uint64_t begin_ns, uint64_t end_ns)
+{
+	add_span(spool, (struct eta_span){ .begin_ns = begin_ns,
+					   .end_ns = end_ns,
+					   .kind = ETA_SPAN_SLEEP,
+					   .flags = ETA_SPAN_RETURNING });
 }
 
 /* A call is over when the thread is back in the program. */
@@ -538,6 +554,9 @@ static void waits_on_the_way_out(void **state)
 	add_write(&spool, 510, 600);
 	add_wait(&spool, 30000000, 30000100,
 		 ETA_SPAN_RETURNING); /* of a call that was not recorded */
+	add_write(&spool, 31000000, 31000100);
+	add_sleep(&spool, 31000200, 31000300);
+	add_sleep(&spool, 70000000, 70000100);
 	spool_close(&spool);
 	assert_int_equal(eta_open(dir, NULL, &trace), 0);
 	assert_int_equal(events_print_regions(trace, 0, text, sizeof(text)), 0);
@@ -547,7 +566,10 @@ static void waits_on_the_way_out(void **state)
 				  "+cpu:run queue@401~9 -cpu:run queue@420 "
 				  "+vfs:sys_pwrite64@430 -vfs:sys_pwrite64@500 "
 				  "+vfs:sys_pwrite64@510 -vfs:sys_pwrite64@600 "
-				  "+cpu:run queue@30000000~9 -cpu:run queue@30000100");
+				  "+cpu:run queue@30000000~9 -cpu:run queue@30000100 "
+				  "+vfs:sys_pwrite64@31000000 +vfs:other wait@31000200 "
+				  "-vfs:other wait@31000300 -vfs:sys_pwrite64@31000300 "
+				  "+vfs:other wait@70000000 -vfs:other wait@70000100");
 	eta_close(trace);
 	maker_end(dir);
 }

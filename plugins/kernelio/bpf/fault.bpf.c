@@ -35,6 +35,7 @@ int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 	st->fault.mapping = (uint64_t)mapping;
 	st->fault.index = index;
 	st->fault.at = at;
+	st->fault.registers = faulting_registers();
 	return 0;
 }
 

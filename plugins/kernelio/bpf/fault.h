@@ -171,12 +171,20 @@ static __always_inline struct task_state *sure_operation(void)
 	return st;
 }
 
+/* What the program's registers were when the current task entered the kernel: among them, mostly,
+ * the address. */
+static __always_inline uint64_t faulting_registers(void)
+{
+	return registers_sum((void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
+}
+
 /* A thread outside any operation waits in an exception: begins a fault. */
 static __always_inline void fault_waits(struct task_state *st, uint64_t at, uint64_t now)
 {
-	/* mm_filemap_fault has reported this very fault */
-	bool reported =
-		st->fault.mapping && st->fault.at == at && now - st->fault.begin_ns < FAULT_GAP_NS;
+	/* mm_filemap_fault has reported this very fault, not one before it in the same loop */
+	bool reported = st->fault.mapping && st->fault.at == at &&
+			now - st->fault.begin_ns < FAULT_GAP_NS &&
+			st->fault.registers == faulting_registers();
 
 	if (paused || !LEVEL_WANTED(PAGECACHE))
 		return;

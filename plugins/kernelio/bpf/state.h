@@ -152,9 +152,10 @@ struct task_state {
 	/* a page fault on a mapped file, which may turn out to read: see fault.h */
 	struct {
 		uint64_t begin_ns, mapping, index;
-		uint64_t at;	  /* instruction pointer of the program */
-		uint64_t last_ns; /* when it was last seen, spans aside */
-		uint32_t endless; /* it is the current operation, and no probe reports its end */
+		uint64_t at;	    /* instruction pointer of the program, */
+		uint64_t registers; /* and the sum of what was in its registers (light.h) */
+		uint64_t last_ns;   /* when it was last seen, spans aside */
+		uint32_t endless;   /* it is the current operation, and no probe reports its end */
 		uint32_t dirtied, throttled;
 		uint32_t memory;   /* it reclaims, or reads from a device, and no file is known */
 		uint64_t swap_ns;  /* it began to read memory that was swapped out; 0: it did not */
