@@ -128,6 +128,7 @@ script_tests += \
 	tests/cases/plot.sh \
 	tests/cases/posixio-callstack.py \
 	tests/cases/posixio-eztrace-callsite.py \
+	tests/cases/posixio-ends.py \
 	tests/cases/posixio-eztrace-ends.py \
 	tests/cases/posixio-eztrace-processes.py \
 	tests/cases/posixio-eztrace-runs.py \

@@ -21,6 +21,7 @@
 #define PAGE_BYTES ((size_t)4096)
 #define ZERO_PAGES 64  /* written in one call */
 #define RETRY_CALLS 64 /* lost before the next try where something was short */
+#define CUT_WITHIN_NS 100000000
 
 /*
  * System calls directly: this code runs inside the functions that the user tracer intercepts.
@@ -278,6 +279,16 @@ static int may_reach(uint64_t bytes)
 	return bytes > limit ? -EFBIG : 0;
 }
 
+/* 0 where the program may not ask for it. */
+static uint64_t now_ns(void)
+{
+	struct timespec now = { 0 };
+
+	if (own_call_may(OWN_CLOCK))
+		own_clock(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 /* Writes zeros to [FROM, TO), both on pages. */
 static int write_zeros(int fd, uint64_t from, uint64_t to)
 {
@@ -319,6 +330,7 @@ static int map_window(struct spool *spool, int fd, size_t bytes)
 
 	if (rc)
 		return rc;
+	spool->reserved_ns = now_ns();
 	rc = write_zeros(fd, from, from + more);
 	if (rc == 0)
 		rc = own_map(&mapped, bytes, MAP_SHARED, fd, ETA_SPOOL_HEADER_BYTES);
@@ -527,12 +539,28 @@ void spool_put_text(struct spool *spool, enum eta_record_type type, uint32_t id,
 	__atomic_store_n(&record->head.type, type, __ATOMIC_RELEASE);
 }
 
+/*
+ * Is what the file has reserved to be given back? Not in a traced program where it may have begun
+ * to be written to the disk: the program would wait for that, on a busy disk for half a second. But
+ * where files have a budget it is. Readers know where records end. The window of a file that has
+ * more behind it stays as it is.
+ */
+static bool worth_cutting(const struct spool *spool)
+{
+	if (!spool->header || spool->header->stored)
+		return false;
+	return spool->budgeted ||
+	       (spool->header->kind != ETA_SPOOL_USER &&
+		spool->header->kind != ETA_SPOOL_PROCESS) ||
+	       now_ns() - spool->reserved_ns < CUT_WITHIN_NS;
+}
+
 void spool_trim(struct spool *spool)
 {
 	size_t used = (size_t)(spool->next - spool->base);
 	size_t keep = (used / PAGE_BYTES + 2) * PAGE_BYTES;
 
-	if (!spool->header || spool->header->stored || keep >= spool->mapped)
+	if (!worth_cutting(spool) || keep >= spool->mapped)
 		return;
 	own_unmap(spool->base + keep, spool->mapped - keep);
 	cut(spool, spool->mapped, keep);
@@ -551,8 +579,7 @@ void spool_abandon(struct spool *spool)
 
 void spool_close(struct spool *spool)
 {
-	/* the window of a file that has more behind it stays as it is */
-	if (spool->header && !spool->header->stored)
+	if (worth_cutting(spool))
 		cut(spool, spool->mapped, (size_t)(spool->next - spool->base));
 	spool_abandon(spool);
 }

@@ -32,6 +32,7 @@ struct spool {
 	struct eta_spool_header *header; /* mapped as long as the file is written */
 	dev_t dev;			 /* of the file, and its number: its name may change */
 	ino_t inode;
+	uint64_t reserved_ns;		     /* when its last bytes were reserved */
 	int error;			     /* errno that stopped the file from growing, 0 */
 	unsigned rest;			     /* calls until the next try to grow */
 	bool budgeted;			     /* its bytes are taken from spool_budget */
@@ -73,13 +74,18 @@ int spool_reopen(const struct spool *spool);
 int spool_create(struct spool *spool, const char *path, const struct eta_spool_header *header,
 		 size_t first, size_t max);
 
-/* Cuts the file to what was written and lets go of it. Safe on a spool that was never created. */
+/*
+ * Lets go of the file, and cuts it to what was written, unless the program could have to wait for
+ * that. Safe on a spool that was never created.
+ */
 void spool_close(struct spool *spool);
 
 /* Unmaps only: for the child of a fork, whose parent goes on writing. */
 void spool_abandon(struct spool *spool);
 
-/* Frees what is reserved and not used, except a page; later records reserve again. */
+/* In the same cases frees what is reserved and not used, except a page; later records reserve
+ * again.
+ */
 void spool_trim(struct spool *spool);
 
 /*
