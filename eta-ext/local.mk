@@ -4,7 +4,8 @@ noinst_LIBRARIES += eta-ext/libeta.a eta-ext/libspool.a
 # without _FORTIFY_SOURCE (plugins/posixio/local.mk).
 eta_ext_libspool_a_SOURCES = eta-ext/format/own-call.c eta-ext/format/own-call.h eta-ext/format/own-map.c \
 	eta-ext/format/own-map.h eta-ext/format/launcher.h eta-ext/format/record.h eta-ext/format/spool.c eta-ext/format/spool.h \
-	eta-ext/format/spool-budget.c eta-ext/format/spool-budget.h eta-ext/format/spool-last.c \
+	eta-ext/format/spool-budget.c eta-ext/format/spool-budget.h \
+	eta-ext/format/spool-held.c eta-ext/format/spool-held.h eta-ext/format/spool-last.c \
 	eta-ext/format/spool-last.h eta-ext/format/spool-reach.c eta-ext/format/spool-reach.h
 eta_ext_libspool_a_CFLAGS = $(SCI_CFLAGS) -fPIC -U_FORTIFY_SOURCE -fvisibility=hidden \
 	-Wframe-larger-than=1024

@@ -15,6 +15,7 @@
 #include "own-call.h"
 #include "own-map.h"
 #include "spool-budget.h"
+#include "spool-held.h"
 #include "spool-last.h"
 #include "spool-reach.h"
 
@@ -279,16 +280,6 @@ static int may_reach(uint64_t bytes)
 	return bytes > limit ? -EFBIG : 0;
 }
 
-/* 0 where the program may not ask for it. */
-static uint64_t now_ns(void)
-{
-	struct timespec now = { 0 };
-
-	if (own_call_may(OWN_CLOCK))
-		own_clock(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Writes zeros to [FROM, TO), both on pages. */
 static int write_zeros(int fd, uint64_t from, uint64_t to)
 {
@@ -330,7 +321,7 @@ static int map_window(struct spool *spool, int fd, size_t bytes)
 
 	if (rc)
 		return rc;
-	spool->reserved_ns = now_ns();
+	spool->reserved_ns = spool_now_ns();
 	rc = write_zeros(fd, from, from + more);
 	if (rc == 0)
 		rc = own_map(&mapped, bytes, MAP_SHARED, fd, ETA_SPOOL_HEADER_BYTES);
@@ -470,6 +461,7 @@ static bool is_passing(int error)
 
 void *spool_grow(struct spool *spool, size_t bytes)
 {
+	uint64_t begin_ns;
 	int fd, rc = 0;
 
 	if (!spool->header)
@@ -480,6 +472,7 @@ void *spool_grow(struct spool *spool, size_t bytes)
 		spool->rest--;
 		goto lost;
 	}
+	begin_ns = spool_now_ns();
 	fd = spool_reopen(spool);
 	if (fd >= 0) {
 		if (spool->mapped < spool->window_bytes)
@@ -487,6 +480,7 @@ void *spool_grow(struct spool *spool, size_t bytes)
 		if (rc == 0 && (size_t)(spool->end - spool->next) < bytes)
 			rc = append_window(spool, fd);
 		own_call(CLOSE, fd);
+		spool_note_held(begin_ns);
 		if (rc == 0)
 			return spool_take(spool, bytes);
 	} else {
@@ -552,7 +546,7 @@ static bool worth_cutting(const struct spool *spool)
 	return spool->budgeted ||
 	       (spool->header->kind != ETA_SPOOL_USER &&
 		spool->header->kind != ETA_SPOOL_PROCESS) ||
-	       now_ns() - spool->reserved_ns < CUT_WITHIN_NS;
+	       spool_now_ns() - spool->reserved_ns < CUT_WITHIN_NS;
 }
 
 void spool_trim(struct spool *spool)

@@ -104,6 +104,8 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	eta-ext/format/spool.c \
 	eta-ext/format/spool-budget.c \
 	eta-ext/format/spool-budget.h \
+	eta-ext/format/spool-held.c \
+	eta-ext/format/spool-held.h \
 	eta-ext/format/spool-last.c \
 	eta-ext/format/spool-last.h \
 	eta-ext/format/spool-reach.c \

@@ -44,7 +44,25 @@ with tempfile.TemporaryDirectory() as scratch:
         assert s.lost == 0 and writes == [1] * 11, (s.lost, writes)
         if seconds:
             assert not cuts, cuts
-        # strace may hold a short one up for longer
         result = subprocess.run(["sci-merge", "--strict", folder, "-o", os.path.join(scratch, f"all.{seconds}.otf2")],
                                 capture_output=True, text=True)
         assert result.returncode == 0, (result.stdout, result.stderr)
+
+    # calls that waited for the tracer's own writes: that is reported, where it was long (here strace makes them long)
+    READER = r"""
+import os
+fd = os.open("/etc/passwd", os.O_RDONLY)
+for i in range(12000):
+    os.pread(fd, 1 + i % 7, i * 3 % 1000)
+"""
+    for delay_ms in (50, 0):
+        folder, out = os.path.join(scratch, f"held.{delay_ms}"), os.path.join(scratch, f"merged.{delay_ms}.otf2")
+        os.mkdir(folder)
+        delay = [f"--inject=pwrite64:delay_enter={delay_ms * 1000}"] if delay_ms else []
+        subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", "trace=pwrite64", *delay, "-E", f"LD_PRELOAD={TRACER}", "-E",
+                        f"SCI_SPOOL_DIR={folder}", "/usr/bin/python3", "-I", "-S", "-c", READER], check=True)
+        result = subprocess.run(["sci-merge", folder, "-o", out], capture_output=True, text=True)
+        assert result.returncode == 0, result
+        found = re.findall(r"calls have waited (\d+) ms for the disk of the recording", result.stderr)
+        print(f"delay of {delay_ms} ms: {found}")
+        assert len(found) == 1 and int(found[0]) >= 100 if delay_ms else not found or int(found[0]) < 1000, result.stderr

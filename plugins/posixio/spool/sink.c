@@ -13,6 +13,7 @@
 #include "eta-ext/format/own-call.h"
 #include "eta-ext/format/own-map.h"
 #include "eta-ext/format/spool-budget.h"
+#include "eta-ext/format/spool-held.h"
 #include "eta-ext/format/spool-reach.h"
 #include "plugins/posixio/environment.h"
 #include "plugins/posixio/text.h"
@@ -251,6 +252,7 @@ static int create_process(struct scratch *scratch, bool forked)
 	scratch->parents = process.spool;
 	header_fill(&process.header, &scratch->host);
 	process.header.start_ns = process.header.clock_mono_ns;
+	spool_held_begin();
 	*header = process.header;
 	header->kind = ETA_SPOOL_PROCESS;
 	header->flags = forked ? ETA_SPOOL_FORKED : 0;
@@ -342,9 +344,23 @@ static bool report(const char *text)
 	return true;
 }
 
+/* Reports that the disk of the recording has slowed the program, where that is worth a word. */
+static void report_held(void)
+{
+	enum { LEAST_MS = 100, LEAST_PART = 50 };
+	const uint64_t held_ms = spool_held_ns() / 1000000;
+	const uint64_t life_ms = (clock_real() - process.header.start_ns) / 1000000;
+
+	if (held_ms >= LEAST_MS && held_ms >= life_ms / LEAST_PART)
+		tracer_warn("calls have waited %llu ms for the disk of the recording: record on "
+			    "another disk, or in memory (-o /dev/shm/RUN)",
+			    (unsigned long long)held_ms);
+}
+
 static void process_end(void)
 {
 	modules_look();
+	report_held();
 	lock_process();
 	spool_trim(&process.spool);
 	unlock_process();
