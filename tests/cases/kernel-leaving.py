@@ -51,7 +51,8 @@ for name, options in (("full", ()), ("light", ("--light",))):
     if slept < ENOUGH_MS * 1e6:
         skip("the disk is too fast to be waited for")
     assert calls and all(op.ret == 0 and not op.inode for op in calls), calls
-    assert 0.8 * slept < waited < 1.2 * slept, (waited, slept)
+    # (the program's own other calls may have waited, too)
+    assert 0.8 * slept < waited < 1.5 * slept + 1e7, (waited, slept)
     assert any(wait.kind == "PAGE_WRITEBACK_WAIT" for wait in waits), waits
 
 # a call that sleeps before its end, or a program that sleeps by itself, is none of that
