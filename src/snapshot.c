@@ -80,6 +80,26 @@ static bool is_same_place(const struct eta_spool_header *a, const struct eta_spo
 	       a->ring_bytes == b->ring_bytes;
 }
 
+/*
+ * The header was read before the window: threads and files may have come to its WHOLE bytes of
+ * records since.
+ */
+static void find_newest(struct copy *c, size_t whole)
+{
+	struct eta_spool_header *header = &c->head.header;
+	const uint64_t first = header->stored ? header->window_at : ETA_SPOOL_HEADER_BYTES;
+
+	for (size_t at = 0; at < whole;) {
+		const struct eta_record_head *head = (const void *)(c->window + at);
+
+		if (head->type == ETA_RECORD_THREAD && first + at > header->last_thread)
+			header->last_thread = first + at;
+		if (head->type == ETA_RECORD_FILE && first + at > header->last_file)
+			header->last_file = first + at;
+		at += (size_t)head->units * ETA_UNIT_BYTES;
+	}
+}
+
 /* The header and the window of one moment: none was appended while they were read. 0, -errno. */
 static int read_window(struct copy *c)
 {
@@ -89,7 +109,7 @@ static int read_window(struct copy *c)
 	for (unsigned i = 0; i < TRIES; i++) {
 		const struct eta_spool_header *header = &c->head.header;
 		ssize_t n = read_at(c->from, c->head.bytes, sizeof(c->head.bytes), 0);
-		size_t room;
+		size_t room, whole;
 
 		if (n < 0 || fstat(c->from, &st) != 0)
 			return n < 0 ? (int)n : -errno;
@@ -112,11 +132,14 @@ static int read_window(struct copy *c)
 		n = live_records(c->from, c->window, c->n, ETA_SPOOL_HEADER_BYTES);
 		if (n < 0)
 			return (int)n;
+		whole = (size_t)n;
 		n = read_at(c->from, &after, sizeof(after), 0);
 		if (n < 0)
 			return (int)n;
-		if (is_same_place(header, &after))
+		if (is_same_place(header, &after)) {
+			find_newest(c, whole);
 			return 0;
+		}
 	}
 	return -EBUSY;
 }

@@ -60,10 +60,13 @@ def data_of(archive):
                                      text=True).stdout)["trace"]
 
 
-def threads_of(name):
+def dump(name):
+    return subprocess.run([os.path.join(BUILD, "tests/programs/dump-trace"), path(name)], check=True,
+                          capture_output=True, text=True).stdout
+
+
+def threads_of(text):
     """Of each thread that is left, the offsets of its writes."""
-    dump = os.path.join(BUILD, "tests/programs/dump-trace")
-    text = subprocess.run([dump, path(name)], check=True, capture_output=True, text=True).stdout
     offsets = {}
     for where, offset in re.findall(r"^(\d+) \d+ ENTER pwrite(?:64)? size=1 offset=(\d+)", text, re.M):
         offsets.setdefault(where, []).append(int(offset))
@@ -97,7 +100,7 @@ assert bytes_of("last") <= MIB + 3 * (4096 + 2 * 131072) + 65536, bytes_of("last
 
 # threads that share a file, of which the beginning is gone: whose calls are whose
 said, s = run("threads", sys.executable, "-c", PROGRAM, path("work"), "end", options=["--last=1M"])
-threads = threads_of("threads/user.spool")
+threads = threads_of(dump("threads/user.spool"))
 assert s.overwritten and 2 <= len(threads) < 40, (s.overwritten, len(threads))
 assert sorted({offset // 10000 for offsets in threads for offset in offsets}) == list(range(40 - len(threads), 40))
 for offsets in threads:
@@ -145,5 +148,46 @@ for name in ("copy", "killed"):
     data = data_of(out)
     assert data["bad"] == 0 and data["lost_events"] == 0 and data.get("overwritten"), (name, data)
     assert data["operations"] > 1000, data
-    for offsets in threads_of(name + "/user.spool"):
+    for offsets in threads_of(dump(name + "/user.spool")):
         assert offsets == list(range(offsets[0], offsets[-1] + 1)), (name, offsets[0], offsets[-1])
+
+# snapshots of a program whose threads and files begin all the time, also while a window is read
+MANY = r"""
+import os, sys, threading
+def work(k):
+    fd = os.open("%s.%d" % (sys.argv[1], k % 100), os.O_WRONLY | os.O_CREAT, 0o644)
+    for i in range(20):
+        os.pwrite(fd, b"x", k * 100 + i)
+    os.close(fd)
+k = 0
+while k < 20000 and not os.path.exists(sys.argv[2]):
+    thread = threading.Thread(target=work, args=(k,))
+    thread.start()
+    thread.join()
+    k += 1
+"""
+many = subprocess.Popen(["sci-record", "--no-kernel", "--keep-spools", "-o", path("many"), "--", sys.executable, "-c",
+                         MANY, path("work"), path("enough")], stderr=subprocess.PIPE, text=True)
+
+
+@atexit.register
+def let_end():
+    open(path("enough"), "w").close()
+
+
+while not glob.glob(path("many/user.spool/user.*")):
+    assert many.poll() is None, many.stderr.read()
+    time.sleep(0.01)
+snapshots = ["many-%d" % i for i in range(30)]
+for name in snapshots:
+    subprocess.run([os.path.join(BUILD, "src/sci-kernel"), "snapshot", path("many"), "-o", path(name)], check=True,
+                   capture_output=True)
+let_end()
+assert "damaged" not in many.communicate()[1] and many.returncode == 0
+for name in snapshots:
+    text = dump(name + "/user.spool")
+    for offsets in threads_of(text):
+        assert offsets[-1] - offsets[0] < 20, (name, offsets[0], offsets[-1])
+    # a call whose file is not known has an ENTER only
+    named = len(re.findall(r"^\d+ \d+ BEGIN \S*work\.\d+ .* size=1\b", text, re.M))
+    assert named == len(re.findall(r"^\d+ \d+ ENTER pwrite", text, re.M)), (name, named)
