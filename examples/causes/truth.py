@@ -51,7 +51,7 @@ def arguments():
     parser.add_argument("--light", action="store_true", help="record in the light mode")
     parser.add_argument("--csv", metavar="FILE", help="the table as csv, too")
     parser.add_argument("--reports", metavar="DIR",
-                        help="what sci-analyze prints of the run that is shown, a file per cause")
+                        help="what sci-analyze prints of the run that is shown and of one alone, two files per cause")
     parser.add_argument("--keep", action="store_true", help="leave data and traces where they are")
     options = parser.parse_args()
     if options.repeat < 1:
@@ -96,10 +96,14 @@ class Runs:
         for _ in range(n):
             trace = self.record(condition(), threads, "trace", solo)
             options = [f"--baseline={baseline}"] if baseline else []
-            result.append(score(trace, *options, victim=self.cause.victim, whole=self.cause.whole))
-            if self.options.reports:
-                result[-1].text = report_text(trace, *options)
+            result.append(self.scored(trace, *options))
             self.place.clear(keep=BASELINE)
+        return result
+
+    def scored(self, trace, *options):
+        result = score(trace, *options, victim=self.cause.victim, whole=self.cause.whole)
+        if self.options.reports:
+            result.text = report_text(trace, *options)
         return result
 
     def main(self, threads, strength, baseline):
@@ -115,7 +119,7 @@ class Runs:
         if not cause.baseline:
             return None, self.scores(condition, cause.solo_threads, n, solo=True)
         baseline = self.record(condition(), cause.solo_threads, BASELINE, solo=True)
-        scores = [score(baseline, victim=cause.victim, whole=cause.whole)]
+        scores = [self.scored(baseline)]
         self.place.clear(keep=BASELINE)
         return baseline, scores + self.scores(condition, cause.solo_threads, n - 1, solo=True)
 
@@ -124,6 +128,11 @@ class Runs:
         if self.cause.baseline:
             return solo[0].busiest_ns
         return statistics.median(s.busiest_ns for s in solo)
+
+
+def write_report(folder, name, score_of_run):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(score_of_run.text)
 
 
 def median(scores):
@@ -168,8 +177,8 @@ def judge(cause, place, options):
     named = len(right) * 2 > len(main)
     shown = middle(right if named else main)
     if options.reports:
-        with open(os.path.join(options.reports, cause.name + ".txt"), "w", encoding="utf-8") as f:
-            f.write(shown.text)
+        write_report(options.reports, cause.name + ".txt", shown)
+        write_report(options.reports, cause.name + ".alone.txt", middle(solo))
     culprits = [s for s in main if cause.culprit_is_first(s)]
     culprit = shown.culprit + ("" if len(culprits) * 2 > len(main) else " (!)")
     # of the run that is shown: others differ. Of two runs of the same, neither was slowed
