@@ -180,6 +180,7 @@ kernel_tests = \
 if HAVE_BPF
 # What these look at are the kernel's programs, which no sanitizer sees: ./dev check runs them in the normal build only.
 probe_tests = \
+	tests/cases/kernel-asleep.py \
 	tests/cases/kernel-between.py \
 	tests/cases/kernel-calls.py \
 	tests/cases/kernel-compat.py \

@@ -72,6 +72,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/cpu-history.h \
 	plugins/kernelio/bpf/task.h
 EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
+	plugins/kernelio/asleep.c \
 	plugins/kernelio/backend.c \
 	plugins/kernelio/backend.h \
 	plugins/kernelio/clock-reads.c \
@@ -99,6 +100,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/rings.c \
 	plugins/kernelio/sleeps.c \
 	plugins/kernelio/sleeps.h \
+	plugins/kernelio/waking.c \
 	plugins/kernelio/writeback.c
 
 if HAVE_EZTRACE
@@ -114,6 +116,7 @@ endif
 if HAVE_BPF
 plugins_kernelio_libkernelio_a_CFLAGS += $(LIBBPF_CFLAGS)
 plugins_kernelio_libkernelio_a_SOURCES += \
+	plugins/kernelio/asleep.c \
 	plugins/kernelio/clock-reads.c \
 	plugins/kernelio/collect.c \
 	plugins/kernelio/definitions.c \

@@ -150,6 +150,7 @@ int meta_snapshot(struct kernelio *k)
 		meta_places(k);
 		limits_put(k);
 		wakings_put(k, kernelio_property);
+		asleep_put(k, kernelio_property);
 		dirty_put(k, kernelio_property);
 		suspension_tell(k);
 		/* there is nothing behind it, as with one that has stopped */
@@ -180,6 +181,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	loss_properties(k);
 	limits_put(k);
 	wakings_put(k, kernelio_property);
+	asleep_put(k, kernelio_property);
 	dirty_put(k, kernelio_property);
 	clock_reads_put(k, kernelio_property);
 	suspension_tell(k);

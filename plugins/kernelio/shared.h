@@ -165,6 +165,15 @@ struct kernelio_waking {
 	uint32_t zero;
 };
 
+/* Sleeps of a thread outside of operations, in a system call: key and value of the map `asleep`. */
+struct kernelio_asleep_key {
+	uint32_t tid;
+	int32_t call; /* number of the system call; -1: in none */
+};
+struct kernelio_asleep {
+	uint64_t ns, n; /* together */
+};
+
 /*
  * A task that is not traced, the last one to be slowed by the kernel for want of pages: it takes
  * the same that a traced thread waits for.

@@ -10,6 +10,7 @@
 #include "premises.h"
 #include "words.h"
 #include "eta-ext/base/plural.h"
+#include "src/analysis/tables/io-time.h"
 #include "src/common/clock-error.h"
 #include "src/common/machines.h"
 #include "src/common/share.h"
@@ -309,7 +310,7 @@ static int put_part(char *text, size_t size, const struct function_habit *f, dou
 /* The largest parts of the lifetime of the threads that did I/O. */
 static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 {
-	uint64_t in_calls_ns, lifetime_ns = premises_lifetime_ns(a, &in_calls_ns), outside_ns;
+	uint64_t in_calls_ns, lifetime_ns = io_lifetime_ns(a, &in_calls_ns, NULL), outside_ns;
 	uint32_t next = 0;
 	char line[1024] = "time: ";
 	size_t used = strlen(line);
@@ -338,14 +339,52 @@ static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 		report_wrapped(out, line, false, width);
 }
 
+/* In what the threads slept outside of I/O calls, as far as the kernel's side saw it. */
+static int put_asleep(FILE *out, const struct analysis *a, unsigned width)
+{
+	uint64_t in_calls_ns, lifetime_ns = io_lifetime_ns(a, &in_calls_ns, NULL), outside_ns;
+	struct io_asleep *list;
+	char line[512] = "Outside of I/O calls: ";
+	const size_t none = strlen(line);
+	size_t used = none;
+	int n = io_asleep_new(a, &list);
+
+	if (n < 0)
+		return n;
+	outside_ns = lifetime_ns > in_calls_ns ? lifetime_ns - in_calls_ns : 0;
+	for (int i = 0; i < n && i < SHOWN_PARTS; i++) {
+		/* a library call may sleep in what is no operation of the kernel's side */
+		uint64_t ns = list[i].ns < outside_ns ? list[i].ns : outside_ns;
+
+		if (!share_reaches((double)ns, (double)lifetime_ns, SHOWN_PERCENT))
+			break;
+		outside_ns -= ns;
+		used += (size_t)snprintf(line + used, sizeof(line) - used,
+					 "%s%.0f %% asleep in %.80s (%s time%s, %s%s)",
+					 used > none ? "; " : "",
+					 100 * (double)ns / (double)lifetime_ns, list[i].function,
+					 report_count(list[i].n).text, plural(list[i].n),
+					 report_duration((int64_t)(list[i].ns / list[i].n)).text,
+					 list[i].n == 1 ? "" : " each");
+	}
+	if (used > none)
+		report_wrapped(out, line, true, width);
+	free(list);
+	return 0;
+}
+
 static int put_time(FILE *out, const struct analysis *a, unsigned width)
 {
 	struct premise premises[SHOWN_PREMISES];
 	uint32_t n;
+	int rc;
 
 	if (!a->options.habits)
 		return 0;
 	put_parts(out, a, width);
+	rc = put_asleep(out, a, width);
+	if (rc)
+		return rc;
 	n = premises_find(a, premises, SHOWN_PREMISES);
 	for (uint32_t i = 0; i < n; i++)
 		report_wrapped(out, premises[i].text, true, width);

@@ -32,7 +32,7 @@ static void put_between(struct json_object in, const struct analysis *a)
 		set_count(o, "ns", b->ns);
 		set_count(o, "count", b->n);
 		set_text(o, "longest",
-			 b->longest == ETA_NONE ? "" : a->defs->locations[b->longest].name);
+			 b->location == ETA_NONE ? "" : a->defs->locations[b->location].name);
 	}
 }
 

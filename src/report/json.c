@@ -11,6 +11,7 @@
 #include "json-sums.h"
 #include "json-set.h"
 #include "premises.h"
+#include "src/analysis/tables/io-time.h"
 #include "src/common/clock-error.h"
 #include "src/common/machines.h"
 #include "src/common/texts.h"
@@ -270,8 +271,10 @@ static void put_habits(struct json_object root, const struct analysis *a)
 {
 	struct json_object o = object_in(root, "time");
 	struct premise premises[MOST_PREMISES];
-	uint64_t in_calls_ns, lifetime_ns = premises_lifetime_ns(a, &in_calls_ns);
+	uint64_t in_calls_ns, lifetime_ns = io_lifetime_ns(a, &in_calls_ns, NULL);
 	uint32_t n = premises_find(a, premises, MOST_PREMISES);
+	struct io_asleep *asleep;
+	int n_asleep = io_asleep_new(a, &asleep);
 	json_t *array;
 
 	set_count(o, "lifetime_ns", lifetime_ns);
@@ -285,6 +288,17 @@ static void put_habits(struct json_object root, const struct analysis *a)
 		set_count(f, "total_ns", a->function_habits[i].ns);
 		set_count(f, "bytes", a->function_habits[i].bytes);
 	}
+	if (n_asleep < 0)
+		o.of->ok = false;
+	array = array_in(o, "asleep");
+	for (int i = 0; i < n_asleep && o.of->ok; i++) {
+		struct json_object f = object_at_end(array, o.of);
+
+		set_text(f, "name", asleep[i].function);
+		set_count(f, "count", asleep[i].n);
+		set_count(f, "total_ns", asleep[i].ns);
+	}
+	free(asleep);
 	array = array_in(root, "premises");
 	for (uint32_t i = 0; i < n && o.of->ok; i++) {
 		struct json_object p = object_at_end(array, o.of);

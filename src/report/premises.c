@@ -9,6 +9,7 @@
 
 #include "eta-ext/base/plural.h"
 #include "report.h"
+#include "src/analysis/tables/io-time.h"
 #include "src/common/share.h"
 
 #define READS(f) (&(f)->habit.calls[HABIT_READ])
@@ -242,40 +243,6 @@ static const struct rule {
 
 /* ---- all files ---- */
 
-static int by_io(const void *a, const void *b)
-{
-	const struct thread_score *const *x = a, *const *y = b;
-
-	if ((*x)->io_ns != (*y)->io_ns)
-		return (*x)->io_ns > (*y)->io_ns ? -1 : 1;
-	return ((*x)->location > (*y)->location) - ((*x)->location < (*y)->location);
-}
-
-/* A shell that waits for its children, a main thread for the others, would be most of the time. */
-#define PERCENT_OF_IO 95
-
-uint64_t premises_lifetime_ns(const struct analysis *a, uint64_t *in_calls_ns)
-{
-	const struct thread_score **list = calloc(a->n_threads + 1, sizeof(*list));
-	uint64_t lifetime_ns = 0, io_ns = 0;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; list && i < a->n_threads; i++)
-		if (a->threads[i].scored && a->threads[i].operations)
-			list[n++] = &a->threads[i];
-	if (n)
-		qsort(list, n, sizeof(*list), by_io);
-	for (uint32_t i = 0; i < n; i++) {
-		if (a->io_ns && share_reaches((double)io_ns, (double)a->io_ns, PERCENT_OF_IO))
-			break;
-		lifetime_ns += list[i]->lifetime_ns;
-		io_ns += list[i]->io_ns;
-	}
-	free(list);
-	*in_calls_ns = io_ns;
-	return lifetime_ns;
-}
-
 static bool find(const struct analysis *a, const struct rule *rule, struct premise *p)
 {
 	const struct file_habit *first = NULL;
@@ -320,7 +287,7 @@ static int by_time(const void *a, const void *b)
 uint32_t premises_find(const struct analysis *a, struct premise *list, uint32_t most)
 {
 	struct premise all[N_RULES];
-	uint64_t in_calls_ns, lifetime_ns = premises_lifetime_ns(a, &in_calls_ns);
+	const uint64_t lifetime_ns = io_lifetime_ns(a, NULL, NULL);
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < N_RULES; i++)

@@ -16,7 +16,5 @@ struct premise {
 /* Descending time; at most MOST of them. How many. */
 uint32_t premises_find(const struct analysis *a, struct premise *list, uint32_t most);
 
-/* The lifetime, and the time in calls, of the threads that did all but a little of the I/O. */
-uint64_t premises_lifetime_ns(const struct analysis *a, uint64_t *in_calls_ns);
 
 #endif

@@ -1,7 +1,9 @@
 /* What the first screen says: on whom the first line is, when there is no verdict, who waited
- * between calls. */
+ * between calls, and in what. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "score-trace.h"
+
+#include "src/analysis/tables/io-time.h"
 
 /*
  * A and B wait for a lock: A for 150 ns in a lifetime of LIFE_NS, B for 50 ns in one of 1000 ns. Is
@@ -73,9 +75,42 @@ static void waits_between_calls(void **state)
 	assert_string_equal(r->between[0].function, "fsync");
 	assert_int_equal(r->between[0].ns, 300);
 	assert_int_equal(r->between[0].n, 4);
-	assert_int_equal(r->between[0].longest, ETA_NONE);
+	assert_int_equal(r->between[0].location, ETA_NONE);
 	assert_string_equal(r->between[1].function, "pwrite");
-	assert_int_equal(r->between[1].longest, a);
+	assert_int_equal(r->between[1].location, a);
+	assert_float_equal(r->sci_max, 0, 0);
+	finish(t, r);
+}
+
+/* Of the threads that did the I/O, those of one call together. */
+static void asleep_outside(void **state)
+{
+	struct eta_trace *t = memory_trace_new("asleep");
+	uint32_t a = memory_thread(t, 1, 5), b = memory_thread(t, 1, 6), idle;
+	struct io_asleep *list;
+	struct analysis *r;
+
+	(void)state;
+	idle = memory_thread(t, 1, 7);
+	call(t, a, "read", 0, 10);
+	call(t, b, "read", 0, 10);
+	call(t, idle, "lseek", 0, 1);
+	assert_int_not_equal(eta_defs_property(t, "SCI::ASLEEP_1", "futex|50|1|5; poll|70|2|6"),
+			     ETA_NONE);
+	assert_int_not_equal(
+		eta_defs_property(t, "SCI::ASLEEP_2", "futex|40|3|6; futex|900|9|7; futex|900|9|8"),
+		ETA_NONE);
+	/* there is no third */
+	assert_int_not_equal(eta_defs_property(t, "SCI::ASLEEP_4", "futex|50|1|5"), ETA_NONE);
+	r = analyse(t, &score_by_default);
+	assert_int_equal(r->n_asleep, 5);
+	assert_int_equal(io_asleep_new(r, &list), 2);
+	assert_string_equal(list[0].function, "futex");
+	assert_int_equal(list[0].ns, 90);
+	assert_int_equal(list[0].n, 4);
+	assert_string_equal(list[1].function, "poll");
+	assert_int_equal(list[1].ns, 70);
+	free(list);
 	assert_float_equal(r->sci_max, 0, 0);
 	finish(t, r);
 }
@@ -86,6 +121,7 @@ int main(void)
 		cmocka_unit_test(headline),
 		cmocka_unit_test(little_is_no_verdict),
 		cmocka_unit_test(waits_between_calls),
+		cmocka_unit_test(asleep_outside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,37 @@ SEPARATE int idle_switched_in(struct task_state *st, const struct ready *ready, 
 	return 0;
 }
 
+/* The threads that slept last, and where. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct kernelio_asleep_key);
+	__type(value, struct kernelio_asleep);
+} asleep __weak SEC(".maps");
+
+/* ST, whose sleep outside of operations ends at NOW, was asleep in its system call until then. */
+SEPARATE int asleep_note(struct task_state *st, uint64_t now)
+{
+	struct kernelio_asleep_key key = {};
+	struct kernelio_asleep *sum, one = { .n = 1 };
+
+	if (!st || st->idle.off != OFF_SLEEPING || st->stop || st->for_tid || paused)
+		return 0;
+	one.ns = (st->idle.wake_ns ?: now) - st->idle.off_ns; /* the wakeup may have been missed */
+	if ((int64_t)one.ns <= 0)
+		return 0;
+	key.tid = st->tid;
+	key.call = st->idle.in_nr < 0 ? -1 : st->idle.in_nr;
+	sum = bpf_map_lookup_elem(&asleep, &key);
+	if (!sum) {
+		bpf_map_update_elem(&asleep, &key, &one, BPF_ANY);
+		return 0;
+	}
+	sum->ns += one.ns; /* no other thread's */
+	sum->n++;
+	return 0;
+}
+
 /* System call numbers; set before loading. */
 const volatile uint32_t call_nanosleep __weak, call_clock_nanosleep __weak;
 

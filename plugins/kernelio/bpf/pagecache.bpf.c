@@ -284,8 +284,10 @@ int BPF_PROG(on_fault_writeback, struct folio *folio, struct address_space *mapp
 	struct task_state *st = awake_state();
 
 	if (st && mapping && !(filter.light && call_see(st, 0)) &&
-	    (!st->active || st->fault.endless) && fault_writes(st, mapping, folio->index, false))
+	    (!st->active || st->fault.endless) && fault_writes(st, mapping, folio->index, false)) {
 		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
+		st->idle.pending = ETA_SPAN_NONE;
+	}
 	return 0;
 }
 

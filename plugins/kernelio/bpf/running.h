@@ -284,6 +284,7 @@ static __always_inline void idle_missed(struct task_state *st, const struct read
 		if (st->stop)
 			stop_leave(st, came_ns);
 		refused_slept(st, came_ns);
+		asleep_note(st, came_ns);
 		idle_switched_in(st, ready, came_ns);
 	} /* else it is not known since when it runs */
 	st->idle.off = OFF_NOT;

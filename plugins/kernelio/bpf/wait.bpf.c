@@ -269,6 +269,8 @@ static __always_inline void idle_switched_out(struct task_state *st, struct task
 	leaves = !filter.light && st->idle.left_nr >= 0 && st->idle.in_nr == st->idle.left_nr;
 	st->idle.returning = leaves && runnable && !st->idle.unwritten;
 	st->idle.leaves = leaves && !runnable && !st->stop && !st->for_tid && !paused;
+	if (!runnable && !st->idle.leaves)
+		st->idle.pending = ETA_SPAN_NONE; /* that was what this sleep is for */
 	st->idle.ready_cpu = bpf_get_smp_processor_id();
 	st->idle.wake_ns = 0;
 	st->idle.off_ns = now;
@@ -453,10 +455,12 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	if (st->stop)
 		stop_leave(st, now);
 	refused_slept(st, now);
-	if (st->idle.leaves)
+	if (st->idle.leaves) {
 		leaving_slept(st, &ready, now);
-	else
+	} else {
+		asleep_note(st, now);
 		idle_switched_in(st, &ready, now);
+	}
 	st->held_by = 0;
 	st->idle.off = OFF_NOT;
 }

@@ -280,6 +280,8 @@ void analysis_free(struct analysis *a)
 	free(a->limits_text);
 	free(a->between);
 	free(a->between_text);
+	free(a->asleep);
+	free(a->asleep_text);
 	free(a->limit_advice);
 	free(a);
 }

@@ -55,6 +55,9 @@ struct analysis {
 	struct between *between; /* descending time */
 	uint32_t n_between;
 	char *between_text;
+	struct between *asleep; /* the same; a thread and a call each */
+	uint32_t n_asleep;
+	char *asleep_text;
 	char *limit_advice;    /* of a verdict that is a limit, or eviction; else NULL */
 	bool light;	       /* of the kernel only waits were recorded: SCI::KERNEL_MODE */
 	uint64_t overwritten;  /* records that made room for later ones: --last */

@@ -128,13 +128,14 @@ struct limit {
 };
 
 /*
- * Waits of all threads between their operations, until another one woke them that had been in
- * FUNCTION meanwhile, for so long.
+ * Waits between operations: of all threads, until another one woke them that had been in FUNCTION
+ * meanwhile, for so long; or sleeps of a thread in FUNCTION, and what that is of.
  */
 struct between {
 	const char *function; /* its name in programs, or a region's */
 	uint64_t ns, n;
-	uint32_t longest; /* location of who waited longest at once; ETA_NONE: not in the trace */
+	/* who waited longest at once, or slept; ETA_NONE: not in the trace */
+	uint32_t location;
 };
 
 /* The calls of a function. */

@@ -1,0 +1,61 @@
+"""In what a program slept outside of its I/O calls is on the first screen, in both modes."""
+# SPDX-License-Identifier: BSD-3-Clause
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import need_bpf, path, skip
+
+if os.geteuid() != 0:
+    skip("tracing needs root")
+need_bpf()
+
+# Each sleeps for about as long as it prints: a pipe, a lock, a child, a poll, a sleep.
+SLEEPS = r"""
+import os, select, subprocess, sys, threading, time
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+receive, send = os.pipe()
+slept = {}
+
+def writer():
+    for i in range(10):
+        time.sleep(0.03)
+        os.write(send, b"x")
+
+def timed(name, what):
+    os.pwrite(file, b"x" * 4096, 0)
+    begin = time.monotonic_ns()
+    what()
+    slept[name] = time.monotonic_ns() - begin
+
+thread = threading.Thread(target=writer)
+thread.start()
+timed("read of a pipe, socket or the like", lambda: [os.read(receive, 1) for i in range(10)])
+thread.join()
+event = threading.Event()
+threading.Timer(0.4, event.set).start()
+timed("futex", event.wait)
+timed("wait4", lambda: subprocess.run(["sleep", "0.5"]))
+timed("poll", lambda: select.poll().poll(600))
+timed("clock_nanosleep", lambda: time.sleep(0.7))
+print(repr(slept))
+"""
+
+for mode in (), ("--light",):
+    name = "sleeps" + "".join(mode)
+    printed = subprocess.run(["sci-record", "-q", *mode, "-o", path(name), "--", "/usr/bin/python3", "-c", SLEEPS,
+                              path("data")], check=True, capture_output=True, text=True).stdout
+    text, report = (subprocess.run(["sci-analyze", *words, path(name)], check=True, capture_output=True, text=True).stdout
+                    for words in ((), ("--json",)))
+    time = json.loads(report)["time"]
+    found = {row["name"]: row for row in time["asleep"]}
+    for call, ns in eval(printed).items():
+        print(mode, call, ns, found.get(call))
+        # by that thread, or by the others that do I/O, too; a switch may not be reported
+        assert ns * 0.6 <= found[call]["total_ns"] <= time["outside_ns"], (call, ns, time)
+        assert found[call]["count"] >= (10 if call.startswith("read") else 1), time
+    assert [row["total_ns"] for row in time["asleep"]] == sorted((row["total_ns"] for row in time["asleep"]), reverse=True)
+    first = time["asleep"][0]["name"]
+    assert "Outside of I/O calls: " in text and "asleep in " + first + " (" in " ".join(text.split()), text
