@@ -16,5 +16,4 @@ struct premise {
 /* Descending time; at most MOST of them. How many. */
 uint32_t premises_find(const struct analysis *a, struct premise *list, uint32_t most);
 
-
 #endif
