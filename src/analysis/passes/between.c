@@ -8,32 +8,60 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eta-ext/base/search.h"
 #include "src/common/machines.h"
 
 #define WAITED_BETWEEN "SCI::WAITED_BETWEEN" /* "CALL|NS|N|TID; ..." */
 #define ASLEEP "SCI::ASLEEP_%u"		     /* the same, from 1 on: one may not be enough */
 
-/*
- * The last location with TID, of a thread itself; ETA_NONE: it is not in the trace, or of several
- * machines.
- */
-static uint32_t location_with(const struct eta_defs *defs, uint32_t tid)
-{
-	uint32_t found = ETA_NONE;
+/* The threads themselves, by tid and in the order of the trace. */
+struct threads {
+	const struct eta_defs *defs;
+	uint32_t *location, n;
+};
 
-	for (uint32_t i = defs->n_locations; tid && i-- > 0;) {
-		if (defs->locations[i].tid != tid || defs->locations[i].track)
-			continue;
-		if (found == ETA_NONE)
-			found = i;
-		else if (location_machine(defs, i) != location_machine(defs, found))
+static int by_tid(const void *left, const void *right, void *arg)
+{
+	const struct eta_location *locations = arg;
+	const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	if (locations[a].tid != locations[b].tid)
+		return locations[a].tid < locations[b].tid ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+static int threads_make(struct threads *t, const struct eta_defs *defs)
+{
+	t->defs = defs;
+	t->n = 0;
+	t->location = malloc(((size_t)defs->n_locations + 1) * sizeof(*t->location));
+	if (!t->location)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < defs->n_locations; i++)
+		if (defs->locations[i].tid && !defs->locations[i].track)
+			t->location[t->n++] = i;
+	qsort_r(t->location, t->n, sizeof(*t->location), by_tid, defs->locations);
+	return 0;
+}
+
+/* The last with TID; ETA_NONE: it is not in the trace, or of several machines. */
+static uint32_t location_with(const struct threads *t, uint32_t tid)
+{
+	const struct eta_location *l = t->defs->locations;
+	uint32_t first = PARTITION_POINT(0U, t->n, i, (l[t->location[i]].tid < tid));
+	uint32_t last = PARTITION_POINT(first, t->n, i, (l[t->location[i]].tid <= tid));
+
+	if (first == last)
+		return ETA_NONE;
+	for (uint32_t i = first + 1; i < last; i++)
+		if (location_machine(t->defs, t->location[i]) !=
+		    location_machine(t->defs, t->location[first]))
 			return ETA_NONE;
-	}
-	return found;
+	return t->location[last - 1];
 }
 
 /* Reads ENTRY, which is modified. False: it is malformed, and ignored. */
-static bool take(const struct eta_defs *defs, char *entry, struct between *b)
+static bool take(const struct threads *t, char *entry, struct between *b)
 {
 	uint32_t tid;
 	int end = 0;
@@ -47,7 +75,7 @@ static bool take(const struct eta_defs *defs, char *entry, struct between *b)
 	    numbers[end] || !b->n || !*entry)
 		return false;
 	b->function = entry;
-	b->location = location_with(defs, tid);
+	b->location = location_with(t, tid);
 	return true;
 }
 
@@ -61,7 +89,7 @@ static int by_time(const void *left, const void *right)
 }
 
 /* The entries of TEXT, which is modified and has to stay. *LIST: the caller frees it. */
-static int read_entries(const struct engine *e, char *text, struct between **list, uint32_t *count)
+static int read_entries(const struct threads *t, char *text, struct between **list, uint32_t *count)
 {
 	char *rest = text, *entry;
 	size_t n = 1;
@@ -73,7 +101,7 @@ static int read_entries(const struct engine *e, char *text, struct between **lis
 		return -ENOMEM;
 	while ((entry = strsep(&rest, ";"))) {
 		entry += strspn(entry, " ");
-		*count += take(e->defs, entry, &(*list)[*count]);
+		*count += take(t, entry, &(*list)[*count]);
 	}
 	qsort(*list, *count, sizeof(**list), by_time);
 	return 0;
@@ -100,12 +128,21 @@ static char *asleep_text(const struct engine *e)
 
 int engine_between(const struct engine *e, struct analysis *a)
 {
+	struct threads t;
 	int rc;
 
 	a->between_text = strdup(engine_property(e, WAITED_BETWEEN));
 	a->asleep_text = asleep_text(e);
 	if (!a->between_text || !a->asleep_text)
 		return -ENOMEM;
-	rc = read_entries(e, a->between_text, &a->between, &a->n_between);
-	return rc ? rc : read_entries(e, a->asleep_text, &a->asleep, &a->n_asleep);
+	if (!*a->between_text && !*a->asleep_text)
+		return 0;
+	rc = threads_make(&t, e->defs);
+	if (rc)
+		return rc;
+	rc = read_entries(&t, a->between_text, &a->between, &a->n_between);
+	if (rc == 0)
+		rc = read_entries(&t, a->asleep_text, &a->asleep, &a->n_asleep);
+	free(t.location);
+	return rc;
 }
