@@ -1,6 +1,8 @@
 /* What the first screen says: on whom the first line is, when there is no verdict, who waited
  * between calls, and in what. */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
 #include "score-trace.h"
 
 #include "src/analysis/tables/io-time.h"
