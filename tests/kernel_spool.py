@@ -146,7 +146,8 @@ class KernelSpool:
 
     def region(self, span):
         """What the place of a sleep or lock in the kernel says it is: "level:reason", or "-"."""
-        return self.sleeps.get(span.count if span.kind == "OTHER_LOCK" else span.who, ["-"])[0]
+        place = {"OTHER_LOCK": span.count, "SLEEP": span.who}.get(span.kind)  # elsewhere who is a thread
+        return self.sleeps.get(place, ["-"])[0]
 
     @staticmethod
     def beside(sleep):
