@@ -202,6 +202,7 @@ struct counted {
 	uint32_t flush_part; /* of what it flushes, that was written by others: see
 				disk_written_part */
 	uint32_t by;	     /* of an untraced task: who queued it */
+	uint32_t recent_part; /* when it was queued: see recent_alone */
 	uint64_t flushes_ns; /* when it was queued, if it flushes the disk's cache; else 0 */
 };
 

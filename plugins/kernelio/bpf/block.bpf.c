@@ -490,7 +490,9 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 		completion_missed(&key);
 		if (q.foreign_tid)
 			foreign_begin(&key, &q.gendisk, serves_image(&q, bio) ? 0 : q.foreign_tid,
-				      flush || bio->bi_opf & OP_WRITE ? q.bytes : 0, flush);
+				      q.bytes,
+				      (flush || bio->bi_opf & OP_WRITE ? FOREIGN_WRITES : 0) |
+					      (flush ? FOREIGN_FLUSHES : 0));
 		return 0;
 	}
 	queued_fill(value, &q, bio);

@@ -45,7 +45,14 @@ struct disk {
 		uint64_t came_ns;	    /* which came then */
 		uint64_t since_ns, ns;	    /* since when both are there, 0: not now; before that */
 		uint64_t last_ns;	    /* the last change */
+		uint32_t upper;		    /* 1 + the place of the loop device seen last */
 	} files;
+	/* What was read and written lately: see recent.h. */
+	struct {
+		struct amounts bytes, before; /* since then, and in the time before */
+		uint64_t since_ns;
+		uint32_t tid; /* an untraced task that some of it was for */
+	} recent;
 	/* requests of owners that find no place are not counted */
 	struct disk_owner owners[DISK_OWNERS];
 };
@@ -96,6 +103,7 @@ SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
 	disk->n_foreign = 0;
 	disk->bytes.all = disk->bytes.foreign = 0;
 	disk->flushed = disk->bytes;
+	__builtin_memset(&disk->recent, 0, sizeof(disk->recent));
 	return place;
 }
 
@@ -166,8 +174,10 @@ SEPARATE int disk_look(struct disk *disk)
 	disk->lower = disk_place(&lower, true);
 	below = disk->lower - 1;
 	found = disk->lower ? bpf_map_lookup_elem(&disks, &below) : NULL;
-	if (found)
+	if (found) {
 		found->files.used = 1;
+		found->files.upper = disk_place(&disk->gendisk, false);
+	}
 	images_used = 1;
 	return 0;
 }

@@ -38,7 +38,7 @@ int BPF_PROG(on_fuse_send, const struct fuse_req *request)
 	/* pages that a kernel thread writes back have no owner here */
 	if (!fuse_used || task->flags & TASK_IS_KERNEL_THREAD || !sends_own(request))
 		return 0;
-	foreign_begin(&key, &connection, task->pid, 0, false);
+	foreign_begin(&key, &connection, task->pid, 0, 0);
 	note_waited_for(task->pid, 0); /* it may have exited when a wait for it ends */
 	return 0;
 }

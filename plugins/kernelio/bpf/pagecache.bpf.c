@@ -263,13 +263,26 @@ int BPF_PROG(on_balance_dirty_pages, struct bdi_writeback *wb, struct dirty_thro
 	return 0;
 }
 
+/* A call on a name has no file whose device it waits for: that of the pages at MAPPING is it. */
+static __always_inline void written_on(struct task_state *st, struct address_space *mapping)
+{
+	uint64_t gendisk;
+
+	if (st->op.dev || !mapping)
+		return;
+	gendisk = (uint64_t)BPF_CORE_READ(mapping, host, i_sb, s_bdev, bd_disk);
+	if (gendisk)
+		st->disk = disk_take(&gendisk);
+}
+
 SEC("tp_btf/folio_wait_writeback")
-int BPF_PROG(on_wait_writeback)
+int BPF_PROG(on_wait_writeback, struct folio *folio, struct address_space *mapping)
 {
 	struct task_state *st = awake_state();
 
 	if (!st)
 		return 0;
+	written_on(st, mapping);
 	if (in_operation(st))
 		st->now.pending = ETA_SPAN_PAGE_WRITEBACK_WAIT;
 	else

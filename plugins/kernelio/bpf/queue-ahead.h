@@ -4,6 +4,7 @@
 #define KERNELIO_QUEUE_AHEAD_H
 
 #include "disk.h"
+#include "recent.h"
 
 #define QUEUE_AHEAD_QUEUED_NS 10000 /* issued within this time of queueing: the same are ahead */
 
@@ -203,6 +204,7 @@ static __always_inline void own_disk_mark(struct task_state *st, uint64_t now)
 	st->now.off_disk = own_disk_place(st);
 	disk = own_disk(st);
 	st->now.off_foreign_ns = disk ? disk_foreign_ns(disk, now) : 0;
+	st->now.off_recent = recent_alone(disk, 1, now);
 	if (disk && !st->now.bytes_known) {
 		st->now.bytes_known = 1;
 		st->now.flushed = disk->flushed;
@@ -314,6 +316,8 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
 	counted->stacked = disk->stacked;
+	counted->recent_part = recent_alone(disk, 0, now);
+	recent_note(disk, record->bytes, 0, 0, now);
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
 	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);
@@ -368,6 +372,10 @@ static __always_inline void queue_ahead_end(struct eta_bio_record *record,
 		if (part && *foreign_ns < ns) {
 			*foreign_ns += (ns - *foreign_ns) * part / ETA_SLEEP_WHOLE;
 			record->foreign_tid = disk->foreign_tid;
+		} else if (counted->recent_part && ns >= LIMITED_NS && *foreign_ns < ns) {
+			*foreign_ns +=
+				(ns - *foreign_ns) * counted->recent_part / ETA_SLEEP_WHOLE;
+			record->foreign_tid = limited_disk(disk)->recent.tid;
 		}
 	}
 	note_waited_for(record->foreign_tid, record->queue_foreign_ns + record->device_foreign_ns);
@@ -384,12 +392,16 @@ static __always_inline void foreign_uncount(const struct counted *counted, uint6
 
 /*
  * A request of TID at address *KEY, on the disk at *GENDISK, that is not recorded is queued, and
- * counts as being ahead of others. WRITTEN: bytes that it writes. FLUSH: see disk_writes. TID 0: it
- * is for the file of a loop device, and for whoever uses that.
+ * counts as being ahead of others. BYTES: of data. HOW: a mask of the values below. TID 0: it is for
+ * the file of a loop device, and for whoever uses that.
  */
+#define FOREIGN_WRITES 1
+#define FOREIGN_FLUSHES 2 /* see disk_writes */
 SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_t tid,
-			   uint32_t written, bool flush)
+			   uint32_t bytes, uint32_t how)
 {
+	uint32_t written = how & FOREIGN_WRITES ? bytes : 0;
+	bool flush = how & FOREIGN_FLUSHES;
 	struct counted counted = { .tid = tid, .on_disk = 1, .served = !tid }, *before;
 	struct disk *disk = disk_of(gendisk, &counted.disk);
 	uint64_t now, address;
@@ -400,6 +412,10 @@ SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_
 	if (tid && (flush || written))
 		disk_writes(disk, written, true, flush);
 	now = bpf_ktime_get_ns();
+	if (tid)
+		recent_note(disk, bytes, bytes, tid, now);
+	else
+		recent_served(disk, bytes, now);
 	before = bpf_map_lookup_elem(&foreign_bios, &address);
 	if (before)
 		foreign_uncount(before, now); /* its completion was missed */

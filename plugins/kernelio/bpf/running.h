@@ -86,6 +86,10 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 			if (written)
 				tid = disk->foreign_tid;
 		}
+		if (st->now.off_recent && ns >= LIMITED_NS && part < ETA_SLEEP_WHOLE) {
+			part += (ETA_SLEEP_WHOLE - part) * st->now.off_recent / ETA_SLEEP_WHOLE;
+			tid = limited_disk(disk)->recent.tid;
+		}
 	}
 	if (!tid || !part)
 		return 0;
