@@ -177,6 +177,8 @@ void wakings_put(struct kernelio *k, void (*put)(struct kernelio *k, const char 
 void waking_prepare(struct kernelio_bpf *bpf);
 /* asleep.c: gives PUT in which calls threads slept outside of their operations, "NAME=VALUE". */
 void asleep_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text));
+/* worked.c: the same, for whom kernel threads wrote. */
+void worked_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text));
 /* How long the machine has been suspended since it was started; and since meta_create(). */
 uint64_t suspended_ns(void);
 void suspension_tell(struct kernelio *k);

@@ -102,6 +102,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/sleeps.c \
 	plugins/kernelio/sleeps.h \
 	plugins/kernelio/waking.c \
+	plugins/kernelio/worked.c \
 	plugins/kernelio/writeback.c
 
 if HAVE_EZTRACE
@@ -145,6 +146,7 @@ plugins_kernelio_libkernelio_a_SOURCES += \
 	plugins/kernelio/sleeps.c \
 	plugins/kernelio/sleeps.h \
 	plugins/kernelio/waking.c \
+	plugins/kernelio/worked.c \
 	plugins/kernelio/writeback.c
 nodist_plugins_kernelio_libkernelio_a_SOURCES = plugins/kernelio/kernelio.skel.h
 BUILT_SOURCES += plugins/kernelio/kernelio.skel.h

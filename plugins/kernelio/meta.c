@@ -151,6 +151,7 @@ int meta_snapshot(struct kernelio *k)
 		limits_put(k);
 		wakings_put(k, kernelio_property);
 		asleep_put(k, kernelio_property);
+		worked_put(k, kernelio_property);
 		dirty_put(k, kernelio_property);
 		suspension_tell(k);
 		/* there is nothing behind it, as with one that has stopped */
@@ -182,6 +183,7 @@ void meta_close(struct kernelio *k, const struct kernelio_counts *counts)
 	limits_put(k);
 	wakings_put(k, kernelio_property);
 	asleep_put(k, kernelio_property);
+	worked_put(k, kernelio_property);
 	dirty_put(k, kernelio_property);
 	clock_reads_put(k, kernelio_property);
 	suspension_tell(k);

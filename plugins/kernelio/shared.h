@@ -174,6 +174,11 @@ struct kernelio_asleep {
 	uint64_t ns, n; /* together */
 };
 
+/* What a kernel thread has written for an untraced task: key of the map `worked`. */
+struct kernelio_worked_key {
+	uint32_t worker, tid;
+};
+
 /*
  * A task that is not traced, the last one to be slowed by the kernel for want of pages: it takes
  * the same that a traced thread waits for.

@@ -390,6 +390,29 @@ static __always_inline void foreign_uncount(const struct counted *counted, uint6
 		disk_foreign_goes(disk, now);
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct kernelio_worked_key);
+	__type(value, uint64_t);
+} worked __weak SEC(".maps");
+
+/* The current task writes BYTES for the untraced TID; a kernel thread does so for others. */
+static __always_inline void worked_note(uint32_t tid, uint64_t bytes)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct kernelio_worked_key key = { .worker = task->pid, .tid = tid };
+	uint64_t *sum;
+
+	if (!(task->flags & TASK_IS_KERNEL_THREAD) || key.worker == tid || !tid || !bytes)
+		return;
+	sum = bpf_map_lookup_elem(&worked, &key);
+	if (sum)
+		__sync_fetch_and_add(sum, bytes);
+	else
+		bpf_map_update_elem(&worked, &key, &bytes, BPF_ANY);
+}
+
 /*
  * A request of TID at address *KEY, on the disk at *GENDISK, that is not recorded is queued, and
  * counts as being ahead of others. BYTES: of data. HOW: a mask of the values below. TID 0: it is for
@@ -412,10 +435,14 @@ SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_
 	if (tid && (flush || written))
 		disk_writes(disk, written, true, flush);
 	now = bpf_ktime_get_ns();
-	if (tid)
+	if (tid) {
 		recent_note(disk, bytes, bytes, tid, now);
-	else
-		recent_served(disk, bytes, now);
+		worked_note(tid, bytes);
+	} else {
+		uint64_t foreign = recent_served(disk, bytes, now);
+
+		worked_note(disk->recent.tid, foreign);
+	}
 	before = bpf_map_lookup_elem(&foreign_bios, &address);
 	if (before)
 		foreign_uncount(before, now); /* its completion was missed */

@@ -69,9 +69,10 @@ static __always_inline struct disk *limited_disk(struct disk *disk)
 
 /*
  * A request of BYTES for the file of the loop device above DISK: it is for who gave that device
- * bytes last, however long ago; the file's pages may be written much later.
+ * bytes last, however long ago; the file's pages may be written much later. Returns how many are
+ * for an untraced task, DISK's recent.tid.
  */
-SEPARATE int recent_served(struct disk *disk, uint64_t bytes, uint64_t now)
+SEPARATE uint64_t recent_served(struct disk *disk, uint64_t bytes, uint64_t now)
 {
 	uint32_t index = disk ? disk->files.upper - 1 : 0;
 	struct disk *upper = disk && disk->files.upper ? bpf_map_lookup_elem(&disks, &index) : NULL;
@@ -85,7 +86,7 @@ SEPARATE int recent_served(struct disk *disk, uint64_t bytes, uint64_t now)
 		tid = upper->recent.tid;
 	}
 	recent_note(disk, bytes, foreign, tid, now);
-	return 0;
+	return foreign;
 }
 
 /*

@@ -6,11 +6,15 @@
 #include "passes.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/common/share.h"
 #include "src/common/spaces.h"
+
+#define WORKED_FOR "SCI::WORKED_FOR" /* "WORKER|BYTES|TID; ..." */
 
 /* State of the walk over the victims' rows. */
 struct passing {
@@ -163,16 +167,53 @@ static int resolve(struct engine *e, const uint32_t *spaces, uint32_t k)
 	return rc;
 }
 
+/* The kernel thread with TID; ETA_NONE: the trace has none, or of several machines. */
+static uint32_t kernel_thread_with(const struct eta_defs *defs, uint32_t tid)
+{
+	uint32_t found = ETA_NONE;
+
+	for (uint32_t i = 0; i < defs->n_locations; i++) {
+		if (defs->locations[i].kind != ETA_LOCATION_KERNEL_THREAD ||
+		    defs->locations[i].tid != tid)
+			continue;
+		if (found != ETA_NONE)
+			return ETA_NONE;
+		found = i;
+	}
+	return found;
+}
+
+/* Requests for tasks that are not traced have no events: the kernel's tracer has their sums. */
+static int add_foreign(struct engine *e)
+{
+	char *text = strdup(engine_property(e, WORKED_FOR)), *rest = text, *entry;
+	int rc = text ? 0 : -ENOMEM;
+
+	while (!rc && (entry = strsep(&rest, ";"))) {
+		uint32_t worker, tid, k;
+		uint64_t bytes;
+
+		if (sscanf(entry, " %" SCNu32 "|%" SCNu64 "|%" SCNu32, &worker, &bytes, &tid) != 3)
+			continue;
+		k = kernel_thread_with(e->defs, worker);
+		if (k != ETA_NONE && tid)
+			rc = sums_add(&e->locations[k].worked_for, tid, bytes, 0);
+	}
+	free(text);
+	return rc;
+}
+
 int engine_worked_for(struct engine *e)
 {
 	uint32_t *spaces;
-	int rc = 0;
+	int rc;
 
 	if (!e->split || e->options.version_1)
 		return 0;
 	spaces = spaces_new(e->defs);
 	if (!spaces)
 		return -ENOMEM;
+	rc = add_foreign(e);
 	for (uint32_t i = 0; i < e->defs->n_locations && !rc; i++)
 		if (owners_of(e, i))
 			rc = resolve(e, spaces, i);
