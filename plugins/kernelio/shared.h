@@ -174,7 +174,7 @@ struct kernelio_asleep {
 	uint64_t ns, n; /* together */
 };
 
-/* What a kernel thread has written for an untraced task: key of the map `worked`. */
+/* For whom a kernel thread moved bytes without a record: key of the map `worked`. */
 struct kernelio_worked_key {
 	uint32_t worker, tid;
 };
@@ -207,7 +207,7 @@ struct counted {
 	uint32_t flush_part; /* of what it flushes, that was written by others: see
 				disk_written_part */
 	uint32_t by;	     /* of an untraced task: who queued it */
-	uint32_t recent_part; /* when it was queued: see recent_alone */
+	uint32_t recent_part, recent_tid; /* when it was queued: see recent_alone */
 	uint64_t flushes_ns; /* when it was queued, if it flushes the disk's cache; else 0 */
 };
 

@@ -51,6 +51,12 @@
 	X(PAGECACHE, DIRTY_THROTTLING, OTHER,                                                      \
 	  "{culprit} writes faster than {device} takes it, and all who write are paused: limit "   \
 	  "it (io.max or memory.high of its control group), or start writeback earlier.")          \
+	X(PAGECACHE, PAGE_WRITEBACK_WAIT, OTHER,                                                   \
+	  "Calls wait until pages are on {device}, which {culprit} keeps busy: give it a lower "   \
+	  "weight (ionice, io.weight), another device, or another time.")                          \
+	X(PAGECACHE, PAGE_WRITEBACK_WAIT, OTHER,                                                   \
+	  "Calls wait until pages are on the disk, which {culprit} keeps busy: give it a lower "   \
+	  "weight (ionice, io.weight), another disk, or another time.")                            \
 	X(PAGECACHE, PAGE_LOCK, SEVERAL,                                                           \
 	  "{threads} threads wait for the same pages of {file}: work on separate ranges.")         \
 	X(FS, NONE, SEVERAL,                                                                       \

@@ -7,6 +7,7 @@
 #include "state.h"
 
 #define DISK_OWNERS 16			    /* a power of two */
+#define RECENT_OWNERS 4			    /* the same */
 #define QUEUE_AHEAD_STALE_NS 10000000000ULL /* after this long a completion was missed */
 
 struct disk_owner {
@@ -47,11 +48,13 @@ struct disk {
 		uint64_t last_ns;	    /* the last change */
 		uint32_t upper;		    /* 1 + the place of the loop device seen last */
 	} files;
-	/* What was read and written lately: see recent.h. */
+	/* What was read and written lately, since then and in the time before: see recent.h. */
 	struct {
-		struct amounts bytes, before; /* since then, and in the time before */
 		uint64_t since_ns;
-		uint32_t tid; /* an untraced task that some of it was for */
+		struct recent_owner {
+			uint32_t pid, tid; /* of one of its threads */
+			uint64_t bytes, before;
+		} owners[RECENT_OWNERS];
 	} recent;
 	/* requests of owners that find no place are not counted */
 	struct disk_owner owners[DISK_OWNERS];

@@ -204,7 +204,9 @@ static __always_inline void own_disk_mark(struct task_state *st, uint64_t now)
 	st->now.off_disk = own_disk_place(st);
 	disk = own_disk(st);
 	st->now.off_foreign_ns = disk ? disk_foreign_ns(disk, now) : 0;
-	st->now.off_recent = recent_alone(disk, 1, now);
+	st->now.off_recent_tid = 0;
+	st->now.off_recent = recent_alone(disk, 1, (uint64_t)st->pid << 32 | st->tid, now,
+					  &st->now.off_recent_tid);
 	if (disk && !st->now.bytes_known) {
 		st->now.bytes_known = 1;
 		st->now.flushed = disk->flushed;
@@ -316,8 +318,13 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
 	counted->stacked = disk->stacked;
-	counted->recent_part = recent_alone(disk, 0, now);
-	recent_note(disk, record->bytes, 0, 0, now);
+	counted->recent_part =
+		recent_alone(disk, 0, (uint64_t)record->owner_pid << 32 | counted->tid, now,
+			     &counted->recent_tid);
+	if (counted->served)
+		recent_served(disk, record->bytes, now);
+	else
+		recent_note(disk, record->bytes, record->owner_pid, counted->tid, now);
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
 	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);
@@ -373,9 +380,8 @@ static __always_inline void queue_ahead_end(struct eta_bio_record *record,
 			*foreign_ns += (ns - *foreign_ns) * part / ETA_SLEEP_WHOLE;
 			record->foreign_tid = disk->foreign_tid;
 		} else if (counted->recent_part && ns >= LIMITED_NS && *foreign_ns < ns) {
-			*foreign_ns +=
-				(ns - *foreign_ns) * counted->recent_part / ETA_SLEEP_WHOLE;
-			record->foreign_tid = limited_disk(disk)->recent.tid;
+			*foreign_ns += (ns - *foreign_ns) * counted->recent_part / ETA_SLEEP_WHOLE;
+			record->foreign_tid = counted->recent_tid;
 		}
 	}
 	note_waited_for(record->foreign_tid, record->queue_foreign_ns + record->device_foreign_ns);
@@ -397,16 +403,12 @@ struct {
 	__type(value, uint64_t);
 } worked __weak SEC(".maps");
 
-/* The current task writes BYTES for the untraced TID; a kernel thread does so for others. */
-static __always_inline void worked_note(uint32_t tid, uint64_t bytes)
+/* The kernel thread WORKER moves BYTES for TID, without a record. */
+static __always_inline void worked_note(uint32_t worker, uint32_t tid, uint64_t bytes)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct kernelio_worked_key key = { .worker = task->pid, .tid = tid };
-	uint64_t *sum;
+	struct kernelio_worked_key key = { .worker = worker, .tid = tid };
+	uint64_t *sum = bpf_map_lookup_elem(&worked, &key);
 
-	if (!(task->flags & TASK_IS_KERNEL_THREAD) || key.worker == tid || !tid || !bytes)
-		return;
-	sum = bpf_map_lookup_elem(&worked, &key);
 	if (sum)
 		__sync_fetch_and_add(sum, bytes);
 	else
@@ -414,9 +416,28 @@ static __always_inline void worked_note(uint32_t tid, uint64_t bytes)
 }
 
 /*
+ * The same of any task, which gives DISK a request of TID; 0: see foreign_begin. What a kernel
+ * thread writes for nobody who is known (metadata, a journal) does not count.
+ */
+static __always_inline void bytes_note(struct disk *disk, uint32_t tid, uint32_t bytes,
+				       uint64_t now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	bool kernel = task->flags & TASK_IS_KERNEL_THREAD;
+	uint32_t of = tid ?: recent_served(disk, bytes, now);
+
+	if (!of || !bytes || (kernel && of == (uint32_t)task->pid))
+		return;
+	if (tid)
+		recent_note(disk, bytes, tid, tid, now);
+	if (kernel)
+		worked_note(task->pid, of, bytes);
+}
+
+/*
  * A request of TID at address *KEY, on the disk at *GENDISK, that is not recorded is queued, and
- * counts as being ahead of others. BYTES: of data. HOW: a mask of the values below. TID 0: it is for
- * the file of a loop device, and for whoever uses that.
+ * counts as being ahead of others. BYTES: of data. HOW: a mask of the values below. TID 0: it is
+ * for the file of a loop device, and for whoever uses that.
  */
 #define FOREIGN_WRITES 1
 #define FOREIGN_FLUSHES 2 /* see disk_writes */
@@ -435,14 +456,7 @@ SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_
 	if (tid && (flush || written))
 		disk_writes(disk, written, true, flush);
 	now = bpf_ktime_get_ns();
-	if (tid) {
-		recent_note(disk, bytes, bytes, tid, now);
-		worked_note(tid, bytes);
-	} else {
-		uint64_t foreign = recent_served(disk, bytes, now);
-
-		worked_note(disk->recent.tid, foreign);
-	}
+	bytes_note(disk, tid, bytes, now);
 	before = bpf_map_lookup_elem(&foreign_bios, &address);
 	if (before)
 		foreign_uncount(before, now); /* its completion was missed */

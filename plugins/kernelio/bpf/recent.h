@@ -6,57 +6,94 @@
 #include "disk.h"
 
 /*
- * The host of a virtual disk, or the storage behind it, may limit how much it takes. Who comes after
- * that is used up waits, and this kernel sees one request that takes long and no other beside it.
- * Such a wait is divided by the bytes that each has read and written there in the second before.
+ * The host of a virtual disk, or the storage behind it, may limit how much it takes. Who comes
+ * after that is used up waits, and this kernel sees one request that takes long and no other beside
+ * it. Such a wait is divided by the bytes that each has read and written there in the second
+ * before.
  */
-#define RECENT_HALF_NS 500000000ULL
+#define RECENT_HALF_NS 500000000ULL /* bytes are counted since one to two of these */
 
 /* A disk without a limit takes less for one request, also one that turns. */
 #define LIMITED_NS 20000000ULL
+#define ALONE_OWN 4 /* requests of one thread's own that may be there: those of a readahead */
 
-/* BYTES come to DISK or leave it, FOREIGN of them for the untraced TID. */
-static __always_inline void recent_note(struct disk *disk, uint64_t bytes, uint64_t foreign,
-					uint32_t tid, uint64_t now)
+/* The clock of DISK's recent bytes goes on to NOW. */
+static __always_inline void recent_turn(struct disk *disk, uint64_t now)
 {
-	int64_t age_ns = (int64_t)(now - disk->recent.since_ns);
-
-	if (age_ns >= (int64_t)RECENT_HALF_NS) {
-		disk->recent.before = disk->recent.bytes;
-		if (age_ns >= (int64_t)(2 * RECENT_HALF_NS))
-			disk->recent.before.all = disk->recent.before.foreign = 0;
-		disk->recent.bytes.all = disk->recent.bytes.foreign = 0;
-		disk->recent.since_ns = now;
-	}
-	__sync_fetch_and_add(&disk->recent.bytes.all, bytes);
-	if (!foreign)
-		return;
-	__sync_fetch_and_add(&disk->recent.bytes.foreign, foreign);
-	disk->recent.tid = tid;
-}
-
-/* The part of untraced tasks, of ETA_SLEEP_WHOLE, in what DISK was given last. */
-static __always_inline uint32_t recent_last_part(const struct disk *disk)
-{
-	const struct amounts none = {};
-	struct amounts sum = disk->recent.bytes;
-
-	sum.all += disk->recent.before.all;
-	sum.foreign += disk->recent.before.foreign;
-	return foreign_part(&sum, &none, ETA_SLEEP_WHOLE);
-}
-
-/* The same of the second before NOW. */
-static __always_inline uint32_t recent_part(const struct disk *disk, uint64_t now)
-{
-	const struct amounts none = {};
 	int64_t age_ns = (int64_t)(now - disk->recent.since_ns);
 
 	if (age_ns < (int64_t)RECENT_HALF_NS)
-		return recent_last_part(disk);
-	return age_ns < (int64_t)(2 * RECENT_HALF_NS)
-		       ? foreign_part(&disk->recent.bytes, &none, ETA_SLEEP_WHOLE)
-		       : 0;
+		return;
+	for (int i = 0; i < RECENT_OWNERS; i++) {
+		struct recent_owner *owner = &disk->recent.owners[i];
+
+		owner->before = age_ns < (int64_t)(2 * RECENT_HALF_NS) ? owner->bytes : 0;
+		owner->bytes = 0;
+	}
+	disk->recent.since_ns = now;
+}
+
+/*
+ * BYTES come to DISK or leave it, for TID of process PID; of an untraced task both are its tid. Who
+ * has fewest makes room for a new one.
+ */
+SEPARATE int recent_note(struct disk *disk, uint64_t bytes, uint32_t pid, uint32_t tid,
+			 uint64_t now)
+{
+	uint64_t least = -1ULL;
+	uint32_t place = 0;
+
+	if (!disk)
+		return 0;
+	recent_turn(disk, now);
+	for (uint32_t i = 0; i < RECENT_OWNERS; i++) {
+		struct recent_owner *owner = &disk->recent.owners[i];
+		uint64_t sum = owner->pid == pid ? 0 : 1 + owner->bytes + owner->before;
+
+		if (sum < least) {
+			least = sum;
+			place = i;
+		}
+	}
+	place &= RECENT_OWNERS - 1;
+	if (disk->recent.owners[place].pid != pid) {
+		disk->recent.owners[place].pid = pid;
+		disk->recent.owners[place].before = disk->recent.owners[place].bytes = 0;
+	}
+	disk->recent.owners[place].tid = tid;
+	__sync_fetch_and_add(&disk->recent.owners[place].bytes, bytes);
+	return 0;
+}
+
+/*
+ * A request of BYTES for the file of the loop device above DISK: it is for who gave that device
+ * bytes last, however long ago, since the file's pages may be written much later. Chosen at random
+ * by their bytes. Returns the tid; 0: nobody is known.
+ */
+SEPARATE uint32_t recent_served(struct disk *disk, uint64_t bytes, uint64_t now)
+{
+	uint32_t index = disk ? disk->files.upper - 1 : 0, pid = 0, tid = 0;
+	struct disk *upper = disk && disk->files.upper ? bpf_map_lookup_elem(&disks, &index) : NULL;
+	uint64_t sum = 0, chosen = bpf_get_prandom_u32();
+
+	if (!disk || !upper || !upper->lower || upper->lower_gendisk != disk->gendisk)
+		return 0;
+	for (int i = 0; i < RECENT_OWNERS; i++)
+		sum += upper->recent.owners[i].bytes + upper->recent.owners[i].before;
+	chosen = (sum >> 10) * chosen >> 22; /* below SUM, by 2^32 */
+	for (int i = 0; i < RECENT_OWNERS; i++) {
+		const struct recent_owner *owner = &upper->recent.owners[i];
+		uint64_t own = owner->bytes + owner->before;
+
+		if (own && !tid && chosen <= own) {
+			pid = owner->pid;
+			tid = owner->tid;
+		}
+		chosen -= own;
+	}
+	if (tid)
+		recent_note(disk, bytes, pid, tid, now);
+	return tid;
 }
 
 /* Where a loop device is limited: the disk that its file lies on, else DISK itself. */
@@ -67,37 +104,46 @@ static __always_inline struct disk *limited_disk(struct disk *disk)
 	return lower ? lower : disk;
 }
 
-/*
- * A request of BYTES for the file of the loop device above DISK: it is for who gave that device
- * bytes last, however long ago; the file's pages may be written much later. Returns how many are
- * for an untraced task, DISK's recent.tid.
- */
-SEPARATE uint64_t recent_served(struct disk *disk, uint64_t bytes, uint64_t now)
+/* Are up to N requests on DISK but for a few of TID, which may have them in another place, too? */
+static __always_inline bool is_alone(const struct disk *disk, int32_t n, uint32_t tid)
 {
-	uint32_t index = disk ? disk->files.upper - 1 : 0;
-	struct disk *upper = disk && disk->files.upper ? bpf_map_lookup_elem(&disks, &index) : NULL;
-	uint64_t foreign = 0;
-	uint32_t tid = 0;
+	const struct disk_owner *owner = &disk->owners[tid & (DISK_OWNERS - 1)];
+	int32_t own = owner->tid == tid && owner->n > 0 ? owner->n : 0;
 
-	if (!disk)
-		return 0;
-	if (upper && upper->lower && upper->lower_gendisk == disk->gendisk) {
-		foreign = bytes * recent_last_part(upper) / ETA_SLEEP_WHOLE;
-		tid = upper->recent.tid;
-	}
-	recent_note(disk, bytes, foreign, tid, now);
-	return foreign;
+	return disk->n_foreign <= 0 && own <= ALONE_OWN && disk->n - own <= n;
 }
 
 /*
- * The part of untraced tasks in what DISK was given in the second before NOW, if up to N requests
- * are there; 0 if there are more, which are what a new one waits for.
+ * The part of others than the process PID_TID >> 32, of ETA_SLEEP_WHOLE, in what DISK was given in
+ * the second before NOW, and in WHO the one with most, if up to N requests are there beside those
+ * of the thread;
+ * 0 if there are more, or of untraced tasks: those are what a new one waits for.
  */
-SEPARATE uint32_t recent_alone(struct disk *disk, int32_t n, uint64_t now)
+SEPARATE uint32_t recent_alone(struct disk *disk, int32_t n, uint64_t pid_tid, uint64_t now,
+			       uint32_t *who)
 {
-	if (!disk || disk->n > n || disk->n_foreign > 0)
+	uint64_t sum = 0, others = 0, most = 0;
+	uint32_t pid = pid_tid >> 32;
+	struct disk *limited;
+
+	if (!disk || !who || !is_alone(disk, n, (uint32_t)pid_tid))
 		return 0;
-	return recent_part(limited_disk(disk), now);
+	limited = limited_disk(disk);
+	recent_turn(limited, now);
+	for (int i = 0; i < RECENT_OWNERS; i++) {
+		const struct recent_owner *owner = &limited->recent.owners[i];
+		uint64_t bytes = owner->bytes + owner->before;
+
+		sum += bytes;
+		if (owner->pid == pid)
+			continue;
+		others += bytes;
+		if (bytes > most) {
+			most = bytes;
+			*who = owner->tid;
+		}
+	}
+	return sum && !(others >> 47) ? others * ETA_SLEEP_WHOLE / sum : 0;
 }
 
 #endif

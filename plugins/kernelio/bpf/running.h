@@ -88,7 +88,7 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 		}
 		if (st->now.off_recent && ns >= LIMITED_NS && part < ETA_SLEEP_WHOLE) {
 			part += (ETA_SLEEP_WHOLE - part) * st->now.off_recent / ETA_SLEEP_WHOLE;
-			tid = limited_disk(disk)->recent.tid;
+			tid = st->now.off_recent_tid;
 		}
 	}
 	if (!tid || !part)

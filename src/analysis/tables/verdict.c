@@ -54,8 +54,8 @@
 	  "vm.dirty_bytes, or start writeback earlier.")                                           \
 	X(PAGECACHE, PAGE_LOCK, "Threads wait for the same pages: work on separate ranges.")       \
 	X(PAGECACHE, PAGE_WRITEBACK_WAIT,                                                          \
-	  "Pages under writeback are written again: sync less "                                    \
-	  "often, or write each page once.")                                                       \
+	  "Calls write, cut off or remove pages while those are being written to the disk: sync "  \
+	  "less often, or write each page once.")                                                  \
 	X(PAGECACHE, RECLAIM,                                                                      \
 	  "Memory is short and pages are reclaimed inside the calls: give more "                   \
 	  "memory, or drop used pages (posix_fadvise).")                                           \
