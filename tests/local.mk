@@ -195,6 +195,7 @@ probe_tests = \
 	tests/cases/kernel-late.py \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-light-syncs.py \
+	tests/cases/kernel-limited-disk.py \
 	tests/cases/kernel-limits.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-changes.py \

@@ -15,6 +15,7 @@
 
 /* A disk without a limit takes less for one request, also one that turns. */
 #define LIMITED_NS 20000000ULL
+#define LIMITED_BYTES (1 << 20) /* fewer of others use up no limit */
 #define ALONE_OWN 4 /* requests of one thread's own that may be there: those of a readahead */
 
 /* The clock of DISK's recent bytes goes on to NOW. */
@@ -143,7 +144,9 @@ SEPARATE uint32_t recent_alone(struct disk *disk, int32_t n, uint64_t pid_tid, u
 			*who = owner->tid;
 		}
 	}
-	return sum && !(others >> 47) ? others * ETA_SLEEP_WHOLE / sum : 0;
+	if (others < LIMITED_BYTES || others >> 47)
+		return 0;
+	return others * ETA_SLEEP_WHOLE / sum;
 }
 
 #endif
