@@ -70,23 +70,24 @@
 #define RECORDS " by the tracer"
 
 /* Not every machine has each. */
+#define NOT_HERE INT32_MIN
 #ifndef SYS_open
-#define SYS_open (-2)
+#define SYS_open NOT_HERE
 #endif
 #ifndef SYS_epoll_wait
-#define SYS_epoll_wait (-2)
+#define SYS_epoll_wait NOT_HERE
 #endif
 #ifndef SYS_pause
-#define SYS_pause (-2)
+#define SYS_pause NOT_HERE
 #endif
 #ifndef SYS_poll
-#define SYS_poll (-2)
+#define SYS_poll NOT_HERE
 #endif
 #ifndef SYS_select
-#define SYS_select (-2)
+#define SYS_select NOT_HERE
 #endif
 #ifndef SYS_vfork
-#define SYS_vfork (-2)
+#define SYS_vfork NOT_HERE
 #endif
 
 static const struct {
@@ -122,7 +123,9 @@ static void name_call(int32_t number, bool all_files, char *text, size_t size)
 			snprintf(text, size, "%s%s", calls[i].name, all_files ? calls[i].what : "");
 			return;
 		}
-	if (number < 0)
+	if (number == KERNELIO_COMPAT_CALL)
+		snprintf(text, size, "a 32-bit system call");
+	else if (number < 0)
 		snprintf(text, size, "no system call");
 	else
 		snprintf(text, size, "system call %" PRId32, number);

@@ -168,8 +168,9 @@ struct kernelio_waking {
 /* Sleeps of a thread outside of operations, in a system call: key and value of the map `asleep`. */
 struct kernelio_asleep_key {
 	uint32_t tid;
-	int32_t call; /* number of the system call; -1: in none */
+	int32_t call; /* number of the system call; -1: in none; or this: */
 };
+#define KERNELIO_COMPAT_CALL (-2) /* one of a 32-bit program, which has other numbers */
 struct kernelio_asleep {
 	uint64_t ns, n; /* together */
 };

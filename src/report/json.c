@@ -264,6 +264,14 @@ static void put_culprits(struct json_object in, const struct analysis *a)
 	free(list);
 }
 
+/* N calls of the function NAME, together NS. */
+static void set_calls(struct json_object o, const char *name, uint64_t n, uint64_t ns)
+{
+	set_text(o, "name", name);
+	set_count(o, "count", n);
+	set_count(o, "total_ns", ns);
+}
+
 #define MOST_PREMISES 16
 
 /* Where the lifetime of the threads went that did the I/O, and what was seen of how they do it. */
@@ -283,9 +291,8 @@ static void put_habits(struct json_object root, const struct analysis *a)
 	for (uint32_t i = 0; i < a->n_function_habits && o.of->ok; i++) {
 		struct json_object f = object_at_end(array, o.of);
 
-		set_text(f, "name", a->function_habits[i].name);
-		set_count(f, "count", a->function_habits[i].n);
-		set_count(f, "total_ns", a->function_habits[i].ns);
+		set_calls(f, a->function_habits[i].name, a->function_habits[i].n,
+			  a->function_habits[i].ns);
 		set_count(f, "bytes", a->function_habits[i].bytes);
 	}
 	if (n_asleep < 0)
@@ -294,9 +301,7 @@ static void put_habits(struct json_object root, const struct analysis *a)
 	for (int i = 0; i < n_asleep && o.of->ok; i++) {
 		struct json_object f = object_at_end(array, o.of);
 
-		set_text(f, "name", asleep[i].function);
-		set_count(f, "count", asleep[i].n);
-		set_count(f, "total_ns", asleep[i].ns);
+		set_calls(f, asleep[i].function, asleep[i].n, asleep[i].ns);
 	}
 	free(asleep);
 	array = array_in(root, "premises");

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# A 32-bit program's I/O system calls are counted as not traced: all of them, and no others.
+# A 32-bit program's I/O system calls are counted as not traced: all of them, and no others. What it sleeps in has no name.
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 import platform
@@ -12,6 +12,7 @@ import kernel  # noqa: E402
 
 WRITES = 400
 OTHERS = 50  # getpid, rmdir, restart_syscall, whose numbers are writev, sendfile and read to a 64-bit program
+SLEPT_NS = 200000000  # in nanosleep, whose number is sync to a 64-bit program
 SOURCE = f"""
 .globl _start
 _start:
@@ -25,8 +26,10 @@ _start:
 	mov $40, %eax; mov $name, %ebx; int $0x80
 	mov $0, %eax; int $0x80
 	dec %edi; jnz 2b
+	mov $162, %eax; mov $time, %ebx; mov $0, %ecx; int $0x80
 	mov $6, %eax; mov %esi, %ebx; int $0x80
 	mov $1, %eax; mov $7, %ebx; int $0x80
+time:	.long 0, {SLEPT_NS}
 name:	.asciz "out"
 """
 
@@ -52,3 +55,8 @@ print(spool.said, spool.properties)
 assert spool.total("compat_calls") == WRITES + 2, spool.total("compat_calls")
 assert re.search(rf"\b{WRITES + 2} I/O system calls of 32-bit programs not traced", spool.said), spool.said
 assert not spool.ops, spool.ops
+
+slept = [entry.split("|") for entry in spool.properties["ASLEEP_1"].split("; ")]
+print(slept)
+(ns, n), = [(int(ns), int(n)) for call, ns, n, tid in slept if call == "a 32-bit system call"]
+assert SLEPT_NS * 0.9 < ns and n >= 1 and not any(call.startswith(("sync", "system call")) for call, *_ in slept), slept

@@ -159,7 +159,9 @@ SEPARATE int asleep_note(struct task_state *st, uint64_t now)
 	if ((int64_t)one.ns <= 0)
 		return 0;
 	key.tid = st->tid;
-	key.call = st->idle.in_nr < 0 ? -1 : st->idle.in_nr;
+	key.call = st->idle.in_nr;
+	if (key.call < 0 && key.call != KERNELIO_COMPAT_CALL)
+		key.call = -1;
 	sum = bpf_map_lookup_elem(&asleep, &key);
 	if (!sum) {
 		bpf_map_update_elem(&asleep, &key, &one, BPF_ANY);

@@ -265,6 +265,8 @@ static __always_inline void idle_switched_out(struct task_state *st, struct task
 
 	st->idle.off = runnable ? OFF_RUNNABLE : OFF_SLEEPING;
 	st->idle.in_nr = SYSCALL_NR(regs);
+	if (st->idle.in_nr >= 0 && task_is_compat(task))
+		st->idle.in_nr = KERNELIO_COMPAT_CALL;
 	/* light mode does not see it leave a call */
 	leaves = !filter.light && st->idle.left_nr >= 0 && st->idle.in_nr == st->idle.left_nr;
 	st->idle.returning = leaves && runnable && !st->idle.unwritten;
