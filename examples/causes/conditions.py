@@ -1,6 +1,7 @@
 # What a cause needs around its program: devices, limits, neighbours. All of it is put back.
 # SPDX-License-Identifier: BSD-3-Clause
 import contextlib
+import mmap
 import os
 import shlex
 import shutil
@@ -8,6 +9,10 @@ import signal
 import subprocess
 import tempfile
 import time
+
+
+# Place.settle
+SETTLE_SECONDS, SETTLE_REQUESTS, SETTLE_QUICK_SECONDS, SETTLE_BYTES = 10, 10, 0.01, 1 << 18
 
 
 class Failed(Exception):
@@ -32,6 +37,27 @@ class Place:
                 shutil.rmtree(entry.path)
             else:
                 os.unlink(entry.path)
+
+
+    def settle(self):
+        """
+        The host of a virtual disk may limit it: what was written before a run, to prepare it, makes the run's first
+        requests wait. Waits until the disk takes some without delay, or for SETTLE_SECONDS.
+        """
+        name = os.path.join(self.folder, "probe")
+        try:
+            fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_DIRECT, 0o600)
+        except OSError:
+            return  # no disk
+        with mmap.mmap(-1, SETTLE_BYTES) as room:
+            until, quick = time.monotonic() + SETTLE_SECONDS, 0
+            while quick < SETTLE_REQUESTS and time.monotonic() < until:
+                begin = time.monotonic()
+                os.pwrite(fd, room, 0)
+                quick = quick + 1 if time.monotonic() - begin < SETTLE_QUICK_SECONDS else 0
+                time.sleep(0.01)
+        os.close(fd)
+        os.unlink(name)
 
 
 class Condition:

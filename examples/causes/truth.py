@@ -85,6 +85,7 @@ class Runs:
         with condition as made:
             self.cause.prepare(self.place, made, threads)
             made.run(["sync", "-f", made.data])  # what was written so far is not in the way
+            self.place.settle()
             others = [] if solo else made.beside
             around = [word for other in others for word in beside(other)] if made.traced else []
             with running(self.hogs + ([] if made.traced else others)):

@@ -303,7 +303,7 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	uint32_t who = 0, place = disk_take(gendisk), index = place - 1, dev;
 	struct disk *disk = place ? bpf_map_lookup_elem(&disks, &index) : NULL;
 	struct device_disk *of_device;
-	uint64_t now;
+	uint64_t now, own;
 
 	if (!disk || !record || !counted)
 		return 0;
@@ -318,13 +318,9 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	record->queue_foreign_ns = disk_foreign_ns(disk, now); /* until it is issued */
 	record->queue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);
 	counted->stacked = disk->stacked;
-	counted->recent_part =
-		recent_alone(disk, 0, (uint64_t)record->owner_pid << 32 | counted->tid, now,
-			     &counted->recent_tid);
-	if (counted->served)
-		recent_served(disk, record->bytes, now);
-	else
-		recent_note(disk, record->bytes, record->owner_pid, counted->tid, now);
+	own = (uint64_t)record->owner_pid << 32 | counted->tid;
+	counted->recent_part = recent_alone(disk, 0, own, now, &counted->recent_tid);
+	recent_note(disk, record->bytes, counted->served ? recent_served(disk) : own, now);
 	record->queue_ahead_tid = who;
 	counted->place = disk_count(disk, counted->tid, now);
 	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);
@@ -424,14 +420,13 @@ static __always_inline void bytes_note(struct disk *disk, uint32_t tid, uint32_t
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool kernel = task->flags & TASK_IS_KERNEL_THREAD;
-	uint32_t of = tid ?: recent_served(disk, bytes, now);
+	uint64_t who = tid ? (uint64_t)tid << 32 | tid : recent_served(disk);
 
-	if (!of || !bytes || (kernel && of == (uint32_t)task->pid))
+	if (!(uint32_t)who || !bytes || (kernel && (uint32_t)who == (uint32_t)task->pid))
 		return;
-	if (tid)
-		recent_note(disk, bytes, tid, tid, now);
+	recent_note(disk, bytes, who, now);
 	if (kernel)
-		worked_note(task->pid, of, bytes);
+		worked_note(task->pid, (uint32_t)who, bytes);
 }
 
 /*

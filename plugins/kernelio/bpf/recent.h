@@ -35,16 +35,15 @@ static __always_inline void recent_turn(struct disk *disk, uint64_t now)
 }
 
 /*
- * BYTES come to DISK or leave it, for TID of process PID; of an untraced task both are its tid. Who
- * has fewest makes room for a new one.
+ * BYTES come to DISK or leave it, for WHO: process << 32 | thread, of an untraced task both its
+ * tid; 0: nobody is known. Who has fewest makes room for a new one.
  */
-SEPARATE int recent_note(struct disk *disk, uint64_t bytes, uint32_t pid, uint32_t tid,
-			 uint64_t now)
+SEPARATE int recent_note(struct disk *disk, uint64_t bytes, uint64_t who, uint64_t now)
 {
+	uint32_t pid = who >> 32, place = 0;
 	uint64_t least = -1ULL;
-	uint32_t place = 0;
 
-	if (!disk)
+	if (!disk || !who)
 		return 0;
 	recent_turn(disk, now);
 	for (uint32_t i = 0; i < RECENT_OWNERS; i++) {
@@ -61,19 +60,20 @@ SEPARATE int recent_note(struct disk *disk, uint64_t bytes, uint32_t pid, uint32
 		disk->recent.owners[place].pid = pid;
 		disk->recent.owners[place].before = disk->recent.owners[place].bytes = 0;
 	}
-	disk->recent.owners[place].tid = tid;
+	disk->recent.owners[place].tid = (uint32_t)who;
 	__sync_fetch_and_add(&disk->recent.owners[place].bytes, bytes);
 	return 0;
 }
 
 /*
- * A request of BYTES for the file of the loop device above DISK: it is for who gave that device
- * bytes last, however long ago, since the file's pages may be written much later. Chosen at random
- * by their bytes. Returns the tid; 0: nobody is known.
+ * A request for the file of the loop device above DISK is for who gave that device bytes last,
+ * however long ago, since the file's pages may be written much later: process << 32 | thread,
+ * chosen at random by their bytes; 0: nobody is known.
  */
-SEPARATE uint32_t recent_served(struct disk *disk, uint64_t bytes, uint64_t now)
+SEPARATE uint64_t recent_served(struct disk *disk)
 {
-	uint32_t index = disk ? disk->files.upper - 1 : 0, pid = 0, tid = 0;
+	uint32_t index = disk ? disk->files.upper - 1 : 0;
+	uint64_t who = 0;
 	struct disk *upper = disk && disk->files.upper ? bpf_map_lookup_elem(&disks, &index) : NULL;
 	uint64_t sum = 0, chosen = bpf_get_prandom_u32();
 
@@ -86,15 +86,11 @@ SEPARATE uint32_t recent_served(struct disk *disk, uint64_t bytes, uint64_t now)
 		const struct recent_owner *owner = &upper->recent.owners[i];
 		uint64_t own = owner->bytes + owner->before;
 
-		if (own && !tid && chosen <= own) {
-			pid = owner->pid;
-			tid = owner->tid;
-		}
+		if (own && !who && chosen <= own)
+			who = (uint64_t)owner->pid << 32 | owner->tid;
 		chosen -= own;
 	}
-	if (tid)
-		recent_note(disk, bytes, pid, tid, now);
-	return tid;
+	return who;
 }
 
 /* Where a loop device is limited: the disk that its file lies on, else DISK itself. */
