@@ -576,7 +576,7 @@ SCENES = [
           threads=1, culprit=NEIGHBOUR, victim="postgres", baseline=True),
     Cause("tar-alone", NONE, journalled, threads=1, culprit=None, whole=True, prepare=[MANY_FILES],
           command=["tar", "-cf", "{data}/tree.tar", "-C", "{data}", "tree"]),
-    Cause("build-dd", CPU | COMMIT_OR_DISK | NONE,
+    Cause("build-dd", CPU | COMMIT_OR_DISK | NONE | {("pagecache", "page writeback wait")},
           others(journalled, shell("dd if=/dev/zero of={data}/other bs=1M count=256 conv=fsync 2>/dev/null")),
           threads=1, culprit=None, whole=True, prepare=[SOURCES],
           command=["sh", "-c", "cd {data}/src && for i in *.c; do gcc -c $i; done"]),
