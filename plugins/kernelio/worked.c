@@ -49,10 +49,9 @@ void worked_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *
 	if (n)
 		qsort(entries, n, sizeof(*entries), by_bytes);
 	for (size_t i = 0; i < n && i < MOST_ENTRIES; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%s%" PRIu32 "|%" PRIu64 "|%" PRIu32, i ? "; " : "",
-					 entries[i].key.worker, entries[i].bytes,
-					 entries[i].key.tid);
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s%" PRIu32 "|%" PRIu64 "|%" PRIu32,
+			i ? "; " : "", entries[i].key.worker, entries[i].bytes, entries[i].key.tid);
 	if (n)
 		put(k, text);
 	free(entries);

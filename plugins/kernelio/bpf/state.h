@@ -256,8 +256,8 @@ struct task_state {
 		struct amounts changed; /* up to the begin of the sync before that */
 		uint32_t off_disk; /* 1 + place of its disk, at the begin of the sleep; 0: none */
 		uint32_t off_recent, off_recent_tid; /* of its disk, then: see recent_alone */
-		uint64_t off_foreign_ns; /* and disk_foreign_ns */
-		struct amounts flushed;	 /* at the last flush before its first sleep */
+		uint64_t off_foreign_ns;	     /* and disk_foreign_ns */
+		struct amounts flushed;		     /* at the last flush before its first sleep */
 
 		/*
 		 * bit masks by enum eta_span_kind: now inside such a function; entry and return
