@@ -56,7 +56,8 @@ unit_tests = \
 	tests/unit/test-spool-threads \
 	tests/unit/test-spool-window \
 	tests/unit/test-trace \
-	tests/unit/test-verdict
+	tests/unit/test-verdict \
+	tests/unit/test-worked-for
 
 script_tests =
 # the longest first

@@ -1,4 +1,4 @@
-/* For which untraced tasks kernel threads wrote: a property of the trace. */
+/* For whom kernel threads made requests that are not recorded: a property of the trace. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <bpf/bpf.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static int by_bytes(const void *left, const void *right)
 	return (a->key.tid > b->key.tid) - (a->key.tid < b->key.tid);
 }
 
-/* "WORKER|BYTES|TID; ...": kernel thread WORKER has written BYTES for TID. */
+/* "WORKER|BYTES|TID; ...": kernel thread WORKER has moved BYTES for TID. */
 void worked_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text))
 {
 	int map = bpf_map__fd(k->bpf->maps.worked);

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import json
 import os
+import signal
 import subprocess
 import sys
+from time import sleep
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from kernel import need_bpf, path, skip
+from kernel_spool import KernelSpool
 
 if os.geteuid() != 0:
     skip("tracing needs root")
@@ -59,3 +62,36 @@ for mode in (), ("--light",):
     assert [row["total_ns"] for row in time["asleep"]] == sorted((row["total_ns"] for row in time["asleep"]), reverse=True)
     first = time["asleep"][0]["name"]
     assert "Outside of I/O calls: " in text and "asleep in " + first + " (" in " ".join(text.split()), text
+
+# a sleep that lasts when the recording ends, of a thread that was seen to begin it
+ENDLESS = """
+import os, sys, time
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.001)
+os.pwrite(file, b"x" * 4096, 0)
+print("written", flush=True)
+sys.stdin.read()
+"""
+SECONDS = 0.5
+for mode in (), ("--light",):
+    out = path("endless" + "".join(mode))
+    with subprocess.Popen(["/usr/bin/python3", "-c", ENDLESS, path("data"), out + ".go"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as program:
+        with subprocess.Popen(["sci-kernel", *mode, "--pid", str(program.pid), "-o", out], stderr=subprocess.PIPE,
+                              text=True) as tracer:
+            while "tracing" not in subprocess.run(["sci-kernel", "status", out], capture_output=True, text=True).stdout:
+                sleep(0.01)
+            with open(out + ".go", "w", encoding="ascii"):
+                pass
+            assert program.stdout.readline() == "written\n"
+            sleep(SECONDS)
+            tracer.send_signal(signal.SIGINT)
+            said = tracer.communicate()[1]
+        program.stdin.close()
+    assert tracer.returncode == 0, (tracer.returncode, said)
+    spool = KernelSpool(os.path.join(out, "kernel.spool"))
+    slept = [entry.split("|") for entry in spool.properties["ASLEEP_1"].split("; ")]
+    print(mode, slept)
+    (ns,) = (int(ns) for call, ns, _, tid in slept if call.startswith("read") and int(tid) == program.pid)
+    assert ns > 0.8e9 * SECONDS, slept

@@ -148,3 +148,43 @@ void working(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t work_ns, 
 	memory_leave(t, l, end, "pagecache:generic_perform_write");
 	memory_leave(t, l, end + 100, "vfs:sys_pwrite64");
 }
+
+void waiting(struct eta_trace *t, uint32_t l, uint64_t wait, uint64_t until, const char *reason,
+	     uint64_t who)
+{
+	for (uint64_t at = 0; at < 9000; at += 1000)
+		call_on(t, l, "vfs:sys_write", at, at + 100, 7 + l, false);
+	memory_event(t, l,
+		     (struct eta_event){ .time_ns = wait - 60,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_SIZE | ETA_HAS_FILE,
+					 .region = memory_region(t, "vfs:sys_write"),
+					 .size = 4096,
+					 .dev = 1,
+					 .inode = 7 + l });
+	waits_for(t, l, wait, until - wait, reason, who);
+	memory_leave(t, l, until + 40, "vfs:sys_write");
+}
+
+void reads_behind(struct eta_trace *t, uint32_t l, uint32_t who)
+{
+	for (uint64_t at = 0; at < 10000; at += 1000) {
+		uint64_t ns = at < 9000 ? 50 : 500;
+
+		memory_enter(t, l, at, "vfs:sys_read");
+		request(t, l, at + 5, at + ns - 5, at + 1);
+		waits_for(t, l, at + 5, ns - 10, "block:device", at < 9000 ? 0 : who);
+		memory_leave(t, l, at + ns, "vfs:sys_read");
+	}
+}
+
+const struct blame *taken_by(const struct analysis *a, uint32_t victim, uint32_t tid)
+{
+	static const struct blame none;
+	const struct thread_score *t = thread(a, victim);
+
+	for (uint32_t i = 0; i < t->n_blame; i++)
+		if (t->blame[i].tid == tid)
+			return &t->blame[i];
+	return &none;
+}

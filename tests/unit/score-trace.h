@@ -45,8 +45,18 @@ void waits_for(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t 
 void working(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t work_ns,
 	     const char *reason, uint64_t who);
 
+/* 9 operations of 100 on a file of its own, then one that also waits, for WHO unless 0. */
+void waiting(struct eta_trace *t, uint32_t location, uint64_t wait, uint64_t until,
+	     const char *reason, uint64_t who);
+
+/* Reads of 40 at the device, then one of 490 that WHO had a request ahead of. */
+void reads_behind(struct eta_trace *t, uint32_t location, uint32_t who);
+
 struct analysis *analyse(struct eta_trace *t, const struct analysis_options *options);
 void finish(struct eta_trace *t, struct analysis *a);
+
+/* What VICTIM lost to TID; all 0 if nothing. */
+const struct blame *taken_by(const struct analysis *a, uint32_t victim, uint32_t tid);
 
 const struct thread_score *thread(const struct analysis *a, uint32_t location);
 int64_t level_time(const struct thread_score *t, enum eta_level level);

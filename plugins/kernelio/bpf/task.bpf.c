@@ -141,8 +141,8 @@ static __always_inline void take_in(struct task_struct *task)
 
 /*
  * Runs for each task: begins to trace the threads of attach_tgid, or, after the probes are
- * detached, writes open operations as unfinished and the names of untraced tasks that others waited
- * for.
+ * detached, writes open operations as unfinished, adds sleeps that last, and writes the names of
+ * untraced tasks that others waited for.
  */
 SEC("iter/task")
 int on_each_task(struct bpf_iter__task *ctx)
@@ -160,6 +160,8 @@ int on_each_task(struct bpf_iter__task *ctx)
 			leave_waited_for(task, 0);
 		else if (st->fault.endless)
 			fault_close(st);
+		else if (!st->active)
+			asleep_note(st, bpf_ktime_get_ns());
 		/* an unfinished open has no file yet that could pass the filters */
 		if (st && st->active && st->now.shape != SHAPE_NONE &&
 		    !(FILES_FILTERED && !st->op.inode)) {
