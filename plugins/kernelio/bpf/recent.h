@@ -113,8 +113,7 @@ static __always_inline bool is_alone(const struct disk *disk, int32_t n, uint32_
 /*
  * The part of others than the process PID_TID >> 32, of ETA_SLEEP_WHOLE, in what DISK was given in
  * the second before NOW, and in WHO the one with most, if up to N requests are there beside those
- * of the thread;
- * 0 if there are more, or of untraced tasks: those are what a new one waits for.
+ * of the thread; 0 if there are more, or of untraced tasks: those are what a new one waits for.
  */
 SEPARATE uint32_t recent_alone(struct disk *disk, int32_t n, uint64_t pid_tid, uint64_t now,
 			       uint32_t *who)
