@@ -8,7 +8,8 @@ sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from kernel import need_bpf, nothing_lost, path, skip, trace
 
 need_bpf()
-KINDS = "SLEEP", "PAGE_WRITEBACK_WAIT"
+# beside others on its file system it may sleep for locks, too
+KINDS = "SLEEP", "PAGE_WRITEBACK_WAIT", "INODE_LOCK", "OTHER_LOCK", "ADDRESS_SPACE_LOCK", "RECLAIM"
 ENOUGH_MS, MOST_ROUNDS = 20, 60
 
 # 32 MiB that are being written, of a file without a name, which is mapped and nothing else: munmap ends it. How long that
