@@ -49,11 +49,10 @@ workers, written = {task.tid for task in spool.tasks if task.kernel}, collection
 print(spool.properties["WORKED_FOR"], "the neighbour is", pids)
 for entry in spool.properties["WORKED_FOR"].split("; "):
     worker, amount, tid = map(int, entry.split("|"))
-    if worker in workers and tid == pids[0]:
-        written[worker] += amount
+    written[tid] += amount
 # The rest may have been written before. Workers serve the loop device, and the disk of its file, where each request is for
 # one of those who wrote last.
-assert MEGABYTES << 19 < sum(written.values()) <= 2 * (MEGABYTES + OWN + 1) << 20, (workers, written)
-own = sum(bio.bytes for bio in spool.bios if bio.pid in written and bio.owner_pid not in written and bio.end)
+assert MEGABYTES << 19 < written[pids[0]] <= 2 * (MEGABYTES + OWN + 1) << 20, written
+own = sum(bio.bytes for bio in spool.bios if bio.pid in workers and bio.owner_pid not in workers and bio.end)
 print("for the program:", own)
 assert own > OWN << 19, spool.bios
