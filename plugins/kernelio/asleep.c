@@ -1,6 +1,5 @@
 /* In which system calls threads slept outside of their operations: properties of the trace. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <bpf/bpf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +98,7 @@ static const struct {
 #undef X
 };
 
+/* as in the map: see map_entries */
 struct entry {
 	struct kernelio_asleep_key key;
 	struct kernelio_asleep sum;
@@ -160,23 +160,11 @@ static void put_entries(struct kernelio *k, const struct entry *entries, size_t 
 
 void asleep_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text))
 {
-	int map = bpf_map__fd(k->bpf->maps.asleep);
-	const size_t room = bpf_map__max_entries(k->bpf->maps.asleep);
-	struct entry *entries = calloc(room, sizeof(*entries));
-	struct kernelio_asleep_key before, *from = NULL;
-	size_t n = 0;
+	void *entries;
+	size_t n = map_entries(k->bpf->maps.asleep, &entries);
 
-	/* where threads are added meanwhile the walk may begin again */
-	for (size_t i = 0; entries && i < 2 * room && n < room; i++) {
-		if (bpf_map_get_next_key(map, from, &entries[n].key))
-			break;
-		before = entries[n].key;
-		from = &before;
-		if (bpf_map_lookup_elem(map, &before, &entries[n].sum) == 0)
-			n++;
-	}
 	if (n) {
-		qsort(entries, n, sizeof(*entries), by_time);
+		qsort(entries, n, sizeof(struct entry), by_time);
 		put_entries(k, entries, n < MOST_ENTRIES ? n : MOST_ENTRIES, put);
 	}
 	free(entries);

@@ -16,6 +16,7 @@
 #include "ring-layout.h"
 #include "syscall-list.h"
 
+struct bpf_map;
 struct btf;
 struct kernelio_bpf;
 struct ring_buffer;
@@ -179,6 +180,11 @@ void waking_prepare(struct kernelio_bpf *bpf);
 void asleep_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text));
 /* worked.c: the same, for whom kernel threads wrote. */
 void worked_put(struct kernelio *k, void (*put)(struct kernelio *k, const char *text));
+/*
+ * map-entries.c: *ENTRIES are all of MAP, a key and its value each, one behind the other, and the
+ * caller's to free; NULL: no memory. Returns how many.
+ */
+size_t map_entries(const struct bpf_map *map, void **entries);
 /* How long the machine has been suspended since it was started; and since meta_create(). */
 uint64_t suspended_ns(void);
 void suspension_tell(struct kernelio *k);

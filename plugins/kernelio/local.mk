@@ -86,6 +86,7 @@ EXTRA_DIST += $(bpf_programs) $(bpf_headers) \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
+	plugins/kernelio/map-entries.c \
 	plugins/kernelio/listener.c \
 	plugins/kernelio/loading.c \
 	plugins/kernelio/loading.h \
@@ -131,6 +132,7 @@ plugins_kernelio_libkernelio_a_SOURCES += \
 	plugins/kernelio/kernelio.c \
 	plugins/kernelio/light.c \
 	plugins/kernelio/limits.c \
+	plugins/kernelio/map-entries.c \
 	plugins/kernelio/listener.c \
 	plugins/kernelio/loading.c \
 	plugins/kernelio/loading.h \
