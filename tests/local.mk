@@ -191,6 +191,7 @@ probe_tests = \
 	tests/cases/kernel-fanotify.py \
 	tests/cases/kernel-faults.py \
 	tests/cases/kernel-file-locks.py \
+	tests/cases/kernel-flushed.py \
 	tests/cases/kernel-fs.py \
 	tests/cases/kernel-fuse.py \
 	tests/cases/kernel-late.py \

@@ -127,6 +127,7 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 	if (issue_ns)
 		note_waited_for(value->record.issue_ahead_tid, now - issue_ns);
 	bio_is_late(value, flushed_late(&value->counted));
+	bio_is_late(value, file_late(&value->counted, value->record.head.time_ns));
 	disk_uncount(&value->counted);
 	bio_leave(&key, value);
 	if (vector) {
@@ -139,10 +140,16 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 
 static __always_inline void bio_issue(struct bio_state *value, uint64_t now)
 {
+	const struct late *late;
+
 	if (value->record.issue_ns)
 		return;
 	value->record.issue_ns = now;
-	bio_is_late(value, late_now());
+	late = late_now();
+	if (late) {
+		bio_is_late(value, late);
+		file_is_late(&value->counted, late);
+	}
 	queue_ahead_issue(&value->record, &value->counted, now);
 }
 

@@ -32,6 +32,7 @@ struct disk {
 	struct amounts bytes;
 	struct amounts flushed; /* `bytes` at the last flush of its cache */
 	struct late flush_late; /* who issued that flush last was late, or those before it */
+	struct late file_late;	/* the same of a request for the file of a loop device */
 	/*
 	 * A loop device: the disk that its file lies on, and 1 + the place of that; 0: none. Who
 	 * has requests there while the file has, too, is in its way.

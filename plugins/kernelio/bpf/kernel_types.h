@@ -373,6 +373,7 @@ struct request_queue {
 struct request {
 	struct request_queue *q;
 	struct bio *bio;
+	uint32_t rq_flags;
 };
 
 /* of ext4's and ocfs2's journal */

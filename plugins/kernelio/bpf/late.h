@@ -69,6 +69,8 @@ SEPARATE int late_add(struct late *late, const struct late *later)
 {
 	if (!late || !later || !later->ns)
 		return 0;
+	if (late->from_ns == later->from_ns && late->to_ns == later->to_ns)
+		return 0; /* the same, passed on in two ways */
 	if (!late->ns || later->from_ns < late->from_ns)
 		late->from_ns = later->from_ns;
 	if (later->to_ns > late->to_ns)
@@ -88,7 +90,7 @@ SEPARATE int late_pass(const struct late *late, uint32_t tid)
 {
 	struct late *before, one;
 
-	if (!late)
+	if (!late || tid == (uint32_t)bpf_get_current_task_btf()->pid)
 		return 0;
 	one = *late;
 	before = bpf_map_lookup_elem(&late_for, &tid);

@@ -485,6 +485,40 @@ static __always_inline const struct late *flushed_late(const struct counted *cou
 	return disk && disk->flush_late.to_ns > counted->flushes_ns ? &disk->flush_late : NULL;
 }
 
+/*
+ * COUNTED, for the file of a loop device, is issued by a kernel thread that was LATE. It ends
+ * without that thread, and is not for one request of the loop device that could be known.
+ */
+SEPARATE int file_is_late(const struct counted *counted, const struct late *late)
+{
+	struct disk *disk, *upper;
+	uint32_t index;
+
+	if (!counted || !late || !counted->served || !counted->on_disk)
+		return 0;
+	index = counted->disk;
+	disk = bpf_map_lookup_elem(&disks, &index);
+	if (!disk || !disk->files.upper)
+		return 0;
+	index = disk->files.upper - 1;
+	upper = bpf_map_lookup_elem(&disks, &index);
+	if (upper && upper->lower_gendisk == disk->gendisk)
+		upper->file_late = *late;
+	return 0;
+}
+
+/* If its disk is a loop device, and what that did since BEGIN_NS was issued late, by whom. */
+static __always_inline const struct late *file_late(const struct counted *counted,
+						    uint64_t begin_ns)
+{
+	struct disk *disk;
+
+	if (!counted->on_disk)
+		return NULL;
+	disk = bpf_map_lookup_elem(&disks, &counted->disk);
+	return disk && disk->file_late.to_ns > begin_ns ? &disk->file_late : NULL;
+}
+
 static __always_inline void foreign_end(uint64_t key, uint64_t now)
 {
 	const struct late *late;
@@ -509,8 +543,10 @@ SEPARATE int foreign_is_late(const uint64_t *key, const struct late *late)
 		return 0;
 	address = *key;
 	counted = bpf_map_lookup_elem(&foreign_bios, &address);
-	if (counted)
+	if (counted) {
 		late_pass(late, counted->by);
+		file_is_late(counted, late);
+	}
 	return 0;
 }
 

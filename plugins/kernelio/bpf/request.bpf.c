@@ -4,6 +4,11 @@
 
 #define MAX_MERGED 128 /* bios walked per request */
 
+enum rqf_flags___k {
+	__RQF_FLUSH_SEQ___k,
+};
+#define RQF_FLUSH_SEQ_FIXED (1U << 4) /* before Linux 6.11 it was no enumerator */
+
 /* Loop over the bios merged into a request. */
 struct bio_walk {
 	struct bio *bio;
@@ -83,6 +88,19 @@ struct {
 	__type(value, struct ended);
 } ended SEC(".maps");
 
+/*
+ * Is RQ a step of a sequence with flushes of the disk's cache? Its bio ends with the last of them:
+ * before that, the kernel reports that the data is written.
+ */
+static __always_inline bool is_step(const struct request *rq)
+{
+	uint32_t flag = RQF_FLUSH_SEQ_FIXED;
+
+	if (bpf_core_enum_value_exists(enum rqf_flags___k, __RQF_FLUSH_SEQ___k))
+		flag = 1U << bpf_core_enum_value(enum rqf_flags___k, __RQF_FLUSH_SEQ___k);
+	return rq->rq_flags & flag;
+}
+
 /* Ends the bios that NR_BYTES cover, as the kernel does after this. */
 static __always_inline int request_end(struct request *rq, blk_status_t error,
 				       unsigned int nr_bytes)
@@ -94,7 +112,8 @@ static __always_inline int request_end(struct request *rq, blk_status_t error,
 		.status = status_errno(error),
 	};
 
-	bpf_loop(MAX_MERGED, complete_step, &walk, 0);
+	if (!is_step(rq))
+		bpf_loop(MAX_MERGED, complete_step, &walk, 0);
 	return 0;
 }
 
