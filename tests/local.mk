@@ -208,6 +208,7 @@ probe_tests = \
 	tests/cases/kernel-neighbours.py \
 	tests/cases/kernel-owner.py \
 	tests/cases/kernel-queue-ahead.py \
+	tests/cases/kernel-realtime.py \
 	tests/cases/kernel-reasons.py \
 	tests/cases/kernel-swap.py \
 	tests/cases/kernel-sync.py \

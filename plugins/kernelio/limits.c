@@ -76,6 +76,28 @@ static void describe_stop(const struct kernelio_limit_key *key, const struct ker
 	without_separators(text);
 }
 
+/* The setting PATH of the machine; 0: there is none. */
+static long setting(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	long value = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%ld", &value) != 1)
+		value = 0;
+	fclose(file);
+	return value;
+}
+
+static void describe_realtime(char *text, size_t size)
+{
+	snprintf(text, size,
+		 "the limit of real-time priorities: %ld of each %ld us (sched_rt_runtime_us)",
+		 setting("/proc/sys/kernel/sched_rt_runtime_us"),
+		 setting("/proc/sys/kernel/sched_rt_period_us"));
+}
+
 static void describe(const struct kernelio_limit_key *key, const struct kernelio_limit *limit,
 		     char *text, size_t size)
 {
@@ -89,6 +111,9 @@ static void describe(const struct kernelio_limit_key *key, const struct kernelio
 	switch (key->kind) {
 	case KERNELIO_LIMIT_STOPPED:
 		describe_stop(key, limit, text, size);
+		return;
+	case KERNELIO_LIMIT_REALTIME:
+		describe_realtime(text, size);
 		return;
 	case KERNELIO_LIMIT_QUOTA:
 		snprintf(text, size,

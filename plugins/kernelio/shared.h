@@ -111,6 +111,7 @@ struct kernelio_file {
 /* X(ID, region): limits that threads wait for. */
 #define KERNELIO_LIMITS(X)                                                                         \
 	X(QUOTA, "cpu:quota")                                                                      \
+	X(REALTIME, "cpu:quota")                                                                   \
 	X(STOPPED, "cpu:stopped")                                                                  \
 	X(RECLAIM, "pagecache:reclaim at own limit")                                               \
 	X(THROTTLED, "block:held back by own limit")                                               \

@@ -248,8 +248,17 @@ struct cfs_bandwidth {
 	uint64_t quota;
 };
 
+struct rt_rq {
+	int rt_throttled;
+};
+
 struct rq {
 	uint64_t clock, clock_pelt, lost_idle_time;
+	struct rt_rq rt;
+};
+
+struct sched_rt_entity {
+	struct rt_rq *rt_rq; /* with CONFIG_RT_GROUP_SCHED */
 };
 
 /* CPU controller: a group, and its queue on one CPU. */
@@ -313,7 +322,9 @@ struct task_struct {
 	unsigned int frozen : 1;
 	unsigned long jobctl;
 	struct task_io_accounting ioac;
+	int prio;
 	struct sched_entity se;
+	struct sched_rt_entity rt;
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;
 	int pid;

@@ -45,6 +45,8 @@ static __always_inline uint64_t quota_end(struct task_state *st, uint64_t length
 {
 	uint64_t ns;
 
+	if (st->quota.realtime)
+		return length_ns;
 	if (!st->quota.queue)
 		return 0;
 	ns = throttled_ns((void *)st->quota.queue) - st->quota.before_ns;

@@ -27,10 +27,33 @@ static __always_inline struct cpu_share cpu_share(struct task_struct *task)
 	return share;
 }
 
-/* The thread with SHARE is ready but not running: a quota may be the reason from now on. */
-static __always_inline void quota_begin(struct task_state *st, const struct cpu_share *share)
+#define REALTIME_PRIOS 100 /* those below are real-time tasks; below 0 deadline tasks */
+
+/*
+ * Real-time tasks have a CPU for so much of each period (sched_rt_runtime_us): is that of TASK's
+ * group used up? It does not run before the next period then.
+ */
+static __always_inline bool realtime_is_throttled(struct task_struct *task, struct rq *rq)
+{
+	struct rt_rq *queue = &rq->rt;
+	int prio = task->prio;
+
+	if (prio < 0 || prio >= REALTIME_PRIOS || !bpf_core_field_exists(queue->rt_throttled))
+		return false;
+	if (bpf_core_field_exists(task->rt.rt_rq))
+		queue = task->rt.rt_rq;
+	return queue && queue->rt_throttled;
+}
+
+/*
+ * TASK, with SHARE, is ready but not running: a quota may be the reason from now on, and a limit of
+ * real-time tasks is.
+ */
+static __always_inline void quota_begin(struct task_state *st, struct task_struct *task,
+					const struct cpu_share *share)
 {
 	st->quota.queue = 0;
+	st->quota.realtime = LEVEL_WANTED(CPU) && realtime_is_throttled(task, share->queue->rq);
 	if (!LEVEL_WANTED(CPU) || !share->group || !share->group->parent)
 		return; /* the root group has no quota */
 	st->quota.queue = (uint64_t)share->queue;
@@ -66,10 +89,14 @@ SEPARATE int group_quota_note(uint64_t of_group, uint64_t ns)
 	return 0;
 }
 
-/* Adds NS to the tightest quota of the groups that TASK is in. */
-static __always_inline void quota_note(struct task_struct *task, uint64_t ns)
+/* Adds NS to the limit of real-time tasks, or to the tightest quota of the groups TASK is in. */
+static __always_inline void quota_note(const struct task_state *st, struct task_struct *task,
+				       uint64_t ns)
 {
-	group_quota_note((uint64_t)BPF_CORE_READ(task, sched_task_group), ns);
+	if (st->quota.realtime)
+		limit_note(KERNELIO_LIMIT_REALTIME, 0, 0, ns, NULL);
+	else
+		group_quota_note((uint64_t)BPF_CORE_READ(task, sched_task_group), ns);
 }
 
 /* ---- stops ---- */
@@ -231,7 +258,7 @@ SEPARATE int held_note(uint64_t group, uint64_t ns)
 static __always_inline void limits_report(struct task_state *st, struct task_struct *task)
 {
 	if (st->unreported.quota_ns)
-		quota_note(task, st->unreported.quota_ns);
+		quota_note(st, task, st->unreported.quota_ns);
 	if (st->unreported.stop_ns)
 		stop_report(st->pid, st->stop, st->unreported.stop_ns);
 	if (st->unreported.held_ns)

@@ -386,11 +386,12 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	limits_report(st, prev);
 	left_note(st, prev, share, now);
 	st->quota.queue = 0;
+	st->quota.realtime = 0;
 	st->stop = 0;
 	if (st->for_tid)
 		worker_serves(st);
 	if (ready)
-		quota_begin(st, share);
+		quota_begin(st, prev, share);
 	else if (LEVEL_WANTED(CPU))
 		st->stop = stop_of(prev, state);
 	if (st->stop == KERNELIO_STOP_TRACER)
@@ -442,7 +443,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 	if (from_ns && from_ns < now)
 		quota_ns = quota_end(st, now - from_ns);
 	if (quota_ns)
-		quota_note(task, quota_ns);
+		quota_note(st, task, quota_ns);
 	ready = ready_for(s, cpu, from_ns, quota_ns, now, prev);
 	if (st->stop)
 		stop_report(st->pid, st->stop, (wake_ns > off_ns ? wake_ns : now) - off_ns);
@@ -529,11 +530,11 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	if (st->active && st->now.off == OFF_SLEEPING && !st->now.wake_ns) {
 		st->now.wake_ns = bpf_ktime_get_ns();
 		st->now.ready_cpu = task_cpu(task);
-		quota_begin(st, &share);
+		quota_begin(st, task, &share);
 	} else if (!st->active && st->idle.off == OFF_SLEEPING && !st->idle.wake_ns) {
 		st->idle.wake_ns = bpf_ktime_get_ns();
 		st->idle.ready_cpu = task_cpu(task);
-		quota_begin(st, &share);
+		quota_begin(st, task, &share);
 	}
 	return 0;
 }
