@@ -35,7 +35,7 @@ PROBES = {
     "EVICTION": "mm_filemap_delete_from_page_cache, mm_vmscan_wakeup_kswapd, then a miss on the same pages; "
                 "mm_vmscan_write_folio, then a fault that waits for what was swapped out",
     "SPIN_LOCK": "contention_begin of a lock that nobody sleeps for",
-    "QUOTA": "sched_switch, with the throttled time of the group's run queue",
+    "QUOTA": "sched_switch, with the throttled time of the group's run queue; of real-time priorities, whether their run queue is throttled, and of a deadline thread, whether it is itself",
     "STOPPED": "sched_switch, by the state of the thread",
     "RUN_QUEUE": "sched_switch, sched_wakeup",
     "WAKE_UP": "sched_switch, sched_wakeup",

@@ -98,6 +98,13 @@ static void describe_realtime(char *text, size_t size)
 		 setting("/proc/sys/kernel/sched_rt_period_us"));
 }
 
+static void describe_deadline(const struct kernelio_limit_key *key, char *text, size_t size)
+{
+	snprintf(text, size,
+		 "the runtime of SCHED_DEADLINE: %" PRIu32 " of each %" PRIu32 " us (chrt -d)",
+		 (uint32_t)(key->group >> 32), (uint32_t)key->group);
+}
+
 static void describe(const struct kernelio_limit_key *key, const struct kernelio_limit *limit,
 		     char *text, size_t size)
 {
@@ -114,6 +121,9 @@ static void describe(const struct kernelio_limit_key *key, const struct kernelio
 		return;
 	case KERNELIO_LIMIT_REALTIME:
 		describe_realtime(text, size);
+		return;
+	case KERNELIO_LIMIT_DEADLINE:
+		describe_deadline(key, text, size);
 		return;
 	case KERNELIO_LIMIT_QUOTA:
 		snprintf(text, size,

@@ -112,6 +112,7 @@ struct kernelio_file {
 #define KERNELIO_LIMITS(X)                                                                         \
 	X(QUOTA, "cpu:quota")                                                                      \
 	X(REALTIME, "cpu:quota")                                                                   \
+	X(DEADLINE, "cpu:quota")                                                                   \
 	X(STOPPED, "cpu:stopped")                                                                  \
 	X(RECLAIM, "pagecache:reclaim at own limit")                                               \
 	X(THROTTLED, "block:held back by own limit")                                               \
@@ -126,8 +127,12 @@ enum kernelio_limit_kind {
 
 /* One that threads waited for: key and value of the map `limits`. */
 struct kernelio_limit_key {
-	uint64_t group; /* number of the control group in its hierarchy; or enum kernelio_stop */
-	uint32_t kind;	/* enum kernelio_limit_kind */
+	/*
+	 * Number of the control group in its hierarchy; of STOPPED enum kernelio_stop; of DEADLINE
+	 * us of runtime << 32 | us of period.
+	 */
+	uint64_t group;
+	uint32_t kind; /* enum kernelio_limit_kind */
 	uint32_t zero;
 };
 

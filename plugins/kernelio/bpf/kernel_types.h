@@ -261,6 +261,13 @@ struct sched_rt_entity {
 	struct rt_rq *rt_rq; /* with CONFIG_RT_GROUP_SCHED */
 };
 
+/* times in ns */
+struct sched_dl_entity {
+	uint64_t dl_runtime, dl_period;
+	unsigned int dl_throttled : 1;
+	unsigned int dl_yielded : 1;
+};
+
 /* CPU controller: a group, and its queue on one CPU. */
 struct task_group {
 	struct cgroup_subsys_state css;
@@ -325,6 +332,7 @@ struct task_struct {
 	int prio;
 	struct sched_entity se;
 	struct sched_rt_entity rt;
+	struct sched_dl_entity dl;
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;
 	int pid;

@@ -45,7 +45,7 @@ static __always_inline uint64_t quota_end(struct task_state *st, uint64_t length
 {
 	uint64_t ns;
 
-	if (st->quota.realtime)
+	if (st->quota.own)
 		return length_ns;
 	if (!st->quota.queue)
 		return 0;

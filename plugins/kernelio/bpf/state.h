@@ -206,7 +206,8 @@ struct task_state {
 	struct {
 		uint64_t queue;	    /* struct cfs_rq it waits in; 0: one without a limit */
 		uint64_t before_ns; /* throttled time of that queue when the wait began */
-		uint8_t realtime;   /* what real-time tasks may have on this CPU is used up */
+		/* of the task itself, used up: KERNELIO_LIMIT_REALTIME or _DEADLINE; 0: none */
+		uint8_t own;
 	} quota;
 	uint8_t stop;	  /* enum kernelio_stop */
 	uint64_t held_by; /* struct throtl_grp that throttles its requests; 0: none */

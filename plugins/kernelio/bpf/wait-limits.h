@@ -30,30 +30,41 @@ static __always_inline struct cpu_share cpu_share(struct task_struct *task)
 #define REALTIME_PRIOS 100 /* those below are real-time tasks; below 0 deadline tasks */
 
 /*
- * Real-time tasks have a CPU for so much of each period (sched_rt_runtime_us): is that of TASK's
- * group used up? It does not run before the next period then.
+ * Tasks that are not of the fair class have a CPU for so much of each period: real-time tasks
+ * together (sched_rt_runtime_us), a deadline task for its runtime. Is that of TASK used up, which
+ * does not run before the next period then? The limit's kind; 0: no.
  */
-static __always_inline bool realtime_is_throttled(struct task_struct *task, struct rq *rq)
+static __always_inline uint8_t own_limit(struct task_struct *task, struct rq *rq)
 {
 	struct rt_rq *queue = &rq->rt;
 	int prio = task->prio;
 
-	if (prio < 0 || prio >= REALTIME_PRIOS || !bpf_core_field_exists(queue->rt_throttled))
-		return false;
+	if (prio >= REALTIME_PRIOS)
+		return 0;
+	if (prio < 0)
+		return BPF_CORE_READ_BITFIELD(task, dl.dl_throttled) ? KERNELIO_LIMIT_DEADLINE : 0;
+	if (!bpf_core_field_exists(queue->rt_throttled))
+		return 0;
 	if (bpf_core_field_exists(task->rt.rt_rq))
 		queue = task->rt.rt_rq;
-	return queue && queue->rt_throttled;
+	return queue && queue->rt_throttled ? KERNELIO_LIMIT_REALTIME : 0;
+}
+
+/* A deadline task that yields sleeps until its next period. */
+static __always_inline bool deadline_yields(struct task_struct *task)
+{
+	return task->prio < 0 && BPF_CORE_READ_BITFIELD(task, dl.dl_yielded);
 }
 
 /*
  * TASK, with SHARE, is ready but not running: a quota may be the reason from now on, and a limit of
- * real-time tasks is.
+ * its own is.
  */
 static __always_inline void quota_begin(struct task_state *st, struct task_struct *task,
 					const struct cpu_share *share)
 {
 	st->quota.queue = 0;
-	st->quota.realtime = LEVEL_WANTED(CPU) && realtime_is_throttled(task, share->queue->rq);
+	st->quota.own = LEVEL_WANTED(CPU) ? own_limit(task, share->queue->rq) : 0;
 	if (!LEVEL_WANTED(CPU) || !share->group || !share->group->parent)
 		return; /* the root group has no quota */
 	st->quota.queue = (uint64_t)share->queue;
@@ -89,12 +100,15 @@ SEPARATE int group_quota_note(uint64_t of_group, uint64_t ns)
 	return 0;
 }
 
-/* Adds NS to the limit of real-time tasks, or to the tightest quota of the groups TASK is in. */
+/* Adds NS to the limit of TASK itself, or to the tightest quota of the groups it is in. */
 static __always_inline void quota_note(const struct task_state *st, struct task_struct *task,
 				       uint64_t ns)
 {
-	if (st->quota.realtime)
+	if (st->quota.own == KERNELIO_LIMIT_REALTIME)
 		limit_note(KERNELIO_LIMIT_REALTIME, 0, 0, ns, NULL);
+	else if (st->quota.own == KERNELIO_LIMIT_DEADLINE)
+		limit_note(KERNELIO_LIMIT_DEADLINE, 0,
+			   task->dl.dl_runtime / 1000 << 32 | task->dl.dl_period / 1000, ns, NULL);
 	else
 		group_quota_note((uint64_t)BPF_CORE_READ(task, sched_task_group), ns);
 }

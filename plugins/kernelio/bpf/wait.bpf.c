@@ -386,10 +386,12 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	limits_report(st, prev);
 	left_note(st, prev, share, now);
 	st->quota.queue = 0;
-	st->quota.realtime = 0;
+	st->quota.own = 0;
 	st->stop = 0;
 	if (st->for_tid)
 		worker_serves(st);
+	if (deadline_yields(prev))
+		ready = false;
 	if (ready)
 		quota_begin(st, prev, share);
 	else if (LEVEL_WANTED(CPU))

@@ -102,8 +102,8 @@
 	  "CPUs' idle states and at the hypervisor.")                                              \
 	X(CPU, QUOTA,                                                                              \
 	  "A limit of CPU time stops the threads, nobody else: raise the quota of the "            \
-	  "control group (cpu.max, cpu.cfs_quota_us), or, of a real-time priority, "               \
-	  "sched_rt_runtime_us.")                                                                  \
+	  "control group (cpu.max, cpu.cfs_quota_us), of real-time priorities "                    \
+	  "sched_rt_runtime_us, of a deadline thread its runtime.")                                \
 	X(CPU, STOPPED,                                                                            \
 	  "The threads were stopped from outside (SIGSTOP, a debugger, the freezer of their "      \
 	  "control group): nothing in the program took that time.")                                \
