@@ -211,6 +211,8 @@ struct counted {
 	uint8_t served;	     /* it is for the file of a loop device */
 	uint8_t syncs_file;  /* it makes a loop device sync its file */
 	uint8_t stacked;     /* the disk passes it on to lower ones */
+	uint8_t lone;	     /* no other request of a traced thread was there when it was queued */
+	uint32_t came;	     /* foreign_came of the disk when it was queued */
 	uint32_t flush_part; /* of what it flushes, that was written by others: see
 				disk_written_part */
 	uint32_t by;	     /* of an untraced task: who queued it */

@@ -27,6 +27,7 @@ struct disk {
 	 */
 	int32_t n_foreign;
 	uint32_t foreign_tid;
+	uint32_t foreign_came; /* so many in all; only differences mean anything */
 	uint64_t foreign_since_ns, foreign_ns;
 	uint64_t foreign_last_ns; /* when one of them came or went */
 	struct amounts bytes;

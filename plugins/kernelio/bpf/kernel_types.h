@@ -64,6 +64,7 @@ struct gendisk {
 	int major;
 	void *private_data;
 	struct backing_dev_info *bdi; /* since Linux 5.16 (edb0872f44ec) */
+	struct request_queue *queue;
 	const struct block_device_operations *fops;
 };
 
@@ -387,6 +388,7 @@ struct bio {
 
 struct request_queue {
 	struct gendisk *disk;
+	struct elevator_queue *elevator; /* NULL: no I/O scheduler */
 };
 
 struct request {

@@ -73,6 +73,7 @@ static __always_inline void disk_foreign_comes(struct disk *disk, uint32_t tid, 
 	if (disk->n_foreign < 0 || now > disk->foreign_last_ns + QUEUE_AHEAD_STALE_NS)
 		disk->n_foreign = 0;
 	disk->foreign_tid = tid;
+	disk->foreign_came++;
 	disk->foreign_last_ns = now;
 	if (__sync_fetch_and_add(&disk->n_foreign, 1) == 0)
 		disk->foreign_since_ns = now;
@@ -322,6 +323,8 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	counted->recent_part = recent_alone(disk, 0, own, now, &counted->recent_tid);
 	recent_note(disk, record->bytes, counted->served ? recent_served(disk) : own, now);
 	record->queue_ahead_tid = who;
+	counted->lone = disk->n <= disk->n_foreign;
+	counted->came = disk->foreign_came;
 	counted->place = disk_count(disk, counted->tid, now);
 	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);
 	if (flush) {
@@ -332,6 +335,25 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	if (flush || record->op_flags & ETA_BIO_WRITE)
 		disk_writes(disk, record->bytes, false, flush);
 	return 0;
+}
+
+#define SCHEDULER_HELD_NS 1000000 /* longer than a request that comes to an idle disk waits */
+#define SCHEDULER_OTHERS 3	  /* so many that came later were not behind it */
+
+/*
+ * COUNTED was queued on DISK for NS. Was it held back by an I/O scheduler for untraced tasks that
+ * had requests there meanwhile? A scheduler may keep the disk idle until their next one comes
+ * (bfq), or wait until there has been none of a higher priority for a while (ionice). Nothing of
+ * traced threads was in its way.
+ */
+static __always_inline bool scheduler_holds(const struct disk *disk, const struct counted *counted,
+					    uint64_t ns)
+{
+	struct gendisk *gendisk = (void *)disk->gendisk;
+
+	return ns >= SCHEDULER_HELD_NS && counted->lone && disk->n <= disk->n_foreign + 1 &&
+	       disk->foreign_came - counted->came >= SCHEDULER_OTHERS &&
+	       BPF_CORE_READ(gendisk, queue, elevator);
 }
 
 /* The request is issued to the device. */
@@ -353,6 +375,8 @@ static __always_inline void queue_ahead_issue(struct eta_bio_record *record,
 	record->device_foreign_ns = disk_foreign_ns(disk, now); /* until it completes */
 	record->queue_foreign_ns =
 		disk_foreign_part(disk, record->queue_foreign_ns, now, ns, &record->foreign_tid);
+	if (record->queue_foreign_ns && scheduler_holds(disk, counted, ns))
+		record->queue_foreign_ns = ns;
 	if (ns < QUEUE_AHEAD_QUEUED_NS || !counted->place)
 		return;
 	record->issue_ahead = disk_queue_ahead(disk, counted->tid, now, &who);

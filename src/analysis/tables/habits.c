@@ -89,9 +89,11 @@ static bool reached_kernel(const struct habits *h, const struct operation *op, c
 	return op->cells & ~cells_of_level(ETA_LEVEL_USER) & ~cells_of_level(ETA_LEVEL_CPU);
 }
 
+/* Did it wait for the device? What a limit throttles takes as long in any order. */
 static bool waited(const struct operation *op)
 {
-	return op->cells & cells_of_level(ETA_LEVEL_BLOCK);
+	return op->cells & cells_of_level(ETA_LEVEL_BLOCK) &&
+	       !(op->cells & 1ull << CELL_BLOCK_THROTTLED_BY_OWN_LIMIT);
 }
 
 /* OP's offset in its file, from the handle's position where the trace does not give it. */
