@@ -108,7 +108,22 @@
 	X(blk_mq_get_tag, "block:held back")                                                       \
 	X(__bio_queue_enter, "block:held back")                                                    \
 	X(blk_queue_enter, "block:held back")                                                      \
-	X(bio_alloc_bioset, "block:held back")
+	X(bio_alloc_bioset, "block:held back")                                                     \
+	/* weights and latencies of control groups (io.weight, io.latency) */                      \
+	X(ioc_rqos_throttle, "block:held back")                                                    \
+	X(blkcg_maybe_throttle_blkg, "block:held back")                                            \
+	X(blkcg_maybe_throttle_current, "block:held back")                                         \
+	/* a RAID that is checked or rebuilt (md) */                                               \
+	X(_wait_barrier, "block:held back")                                                        \
+	X(wait_barrier, "block:held back")                                                         \
+	X(wait_read_barrier, "block:held back")                                                    \
+	X(regular_request_wait, "block:held back")                                                 \
+	X(raid1_make_request, "block:held back")                                                   \
+	X(raid10_make_request, "block:held back")                                                  \
+	X(raid5_get_active_stripe, "block:held back")                                              \
+	X(raid5_make_request, "block:held back")                                                   \
+	X(md_write_start, "block:held back")                                                       \
+	X(md_handle_request, "block:held back")
 
 /*
  * X(FUNCTION, REGION): FUNCTION itself takes a lock, or sleeps, and the region is what that means:

@@ -92,8 +92,9 @@
 	  "The device is shared and busy: issue fewer or larger requests, or spread "              \
 	  "them over more devices.")                                                               \
 	X(BLOCK, THROTTLED,                                                                        \
-	  "Requests are throttled before the queue: look at the cgroup's I/O "                     \
-	  "limits (io.max, blkio.throttle) and at the queue depth.")                               \
+	  "Requests are throttled before the queue: look at the cgroup's I/O limits and "          \
+	  "weight (io.max, io.weight, blkio.throttle), at the queue depth, and at whether a "      \
+	  "RAID is being checked or rebuilt (/proc/mdstat).")                                      \
 	X(CPU, NONE,                                                                               \
 	  "Threads are ready but get no CPU inside I/O calls: run fewer threads, or "              \
 	  "give them CPUs of their own (taskset, cpuset).")                                        \
