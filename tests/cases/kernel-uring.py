@@ -5,6 +5,7 @@ import atexit
 import collections
 import json
 import os
+import statistics
 import subprocess
 import sys
 
@@ -59,12 +60,16 @@ for options in (), ("--iodepth=8", "--registerfiles=1"):
     assert len(syncs) >= count > 0 and len(syncs) - count <= 8, (len(syncs), count, collections.Counter(op.name for op in spool.asyncs))
     assert all(op.ret == 0 and op.end and op.inode for op in syncs), syncs
     reasons = sum((waits(spool, op) for op in syncs), collections.Counter())
-    # since a worker has it: of several that are asked for at a time some wait for one
-    whole = sum(op.end - min(span.begin for span in op.spans) for op in syncs if op.spans)
-    # on a busy machine the worker, or who works for it, waits for a CPU
-    ready = sum(span.end - span.begin for op in syncs for span in op.spans if span.kind in ("RUN_QUEUE", "WAKE_UP"))
-    print(len(syncs), "fsyncs in", whole, "ns, asleep in", reasons, "ready for", ready)
-    assert reasons["fs:journal commit"] > 0 and 2 * (reasons.total() + ready) > whole, (reasons, ready, whole)
+    # since a worker has it: of several that are asked for at a time some wait for one; on a busy machine the worker, or
+    # who works for it, waits for a CPU. The median, because all that are in flight lose what the machine itself loses.
+    shares = []
+    for op in syncs:
+        if op.spans:
+            ready = sum(span.end - span.begin for span in op.spans if span.kind in ("RUN_QUEUE", "WAKE_UP"))
+            shares.append((waits(spool, op).total() + ready) / (op.end - min(span.begin for span in op.spans)))
+    share = statistics.median(shares)
+    print(len(syncs), "fsyncs, asleep in", reasons, "asleep or ready for", round(share, 2), "of its time, the median one")
+    assert reasons["fs:journal commit"] > 0 and share > 0.5, (reasons, sorted(shares))
     # the workers themselves are no operations
     assert not [op for op in spool.ops if op.name == "vfs:io_uring_fsync"], spool.ops
 
