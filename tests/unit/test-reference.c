@@ -234,6 +234,32 @@ static void name_calls_that_did_not_wait_alone(void **state)
 	assert_int_equal(lost_unmatched("vfs:sys_fsync", true), 0);
 }
 
+/*
+ * A hundred unlinks wait for a lock; alone, in a quarter of the time, one did, for longer. Of the
+ * 25 that there were alone it has the wait of one.
+ */
+static void few_name_calls_waited_alone(void **state)
+{
+	const struct waiting w = { "vfs:sys_unlink", "vfs:directory lock", 0 };
+	struct eta_trace *alone = memory_trace_new("alone"), *t = memory_trace_new("beside");
+	struct analysis_options against = { .reference = REFERENCE_BASELINE, .baseline = alone };
+	struct analysis *r;
+
+	(void)state;
+	memory_thread(alone, 1, 1);
+	memory_thread(t, 1, 1);
+	wait_in(alone, 0, &w, 0, 100, 5000);
+	call_on(alone, 0, "vfs:sys_write", 99000, 100000, 8, false);
+	for (uint64_t i = 0; i < 100; i++)
+		wait_in(t, 0, &w, i * 2000, 100, 1000);
+	call_on(t, 0, "vfs:sys_write", 399000, 400000, 8, false);
+	r = analyse(t, &against);
+	assert_int_equal(thread(r, 0)->slowdown.lost_ns, 100 * (1000 - 5000 / 25));
+	assert_int_equal(thread(r, 0)->slowdown.interference_ns, 100 * (1000 - 5000 / 25));
+	finish(t, r);
+	eta_close(alone);
+}
+
 /* Hits that became misses: what was lost and what the paths cost are the difference of the means.
  */
 static void paths_of_a_baseline(void **state)
@@ -470,6 +496,7 @@ int main(void)
 		cmocka_unit_test(work_is_the_reference),
 		cmocka_unit_test(throttling_is_no_class),
 		cmocka_unit_test(name_calls_that_did_not_wait_alone),
+		cmocka_unit_test(few_name_calls_waited_alone),
 		cmocka_unit_test(paths_of_a_baseline),
 		cmocka_unit_test(all_calls_slowed_alike),
 		cmocka_unit_test(interval_of_pieces),

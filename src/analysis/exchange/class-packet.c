@@ -169,6 +169,7 @@ void class_put(struct packet *p, const struct class *c)
 		waits |= (uint64_t)(c->waits[i].n != 0) << i;
 	put_key(p, &c->key);
 	tally_put(p, &c->all);
+	packet_put(p, c->lifetime_ns);
 	put_fastest(p, &c->fastest);
 	durations_put(&c->durations, p);
 	packet_put(p, c->differs);
@@ -201,6 +202,7 @@ static int take_parts(struct packet *p, struct class *c)
 {
 	int rc = tally_take(p, &c->all);
 
+	c->lifetime_ns = packet_take(p);
 	take_fastest(p, &c->fastest);
 	if (!rc)
 		rc = durations_take(&c->durations, p);

@@ -123,8 +123,7 @@ static int read_baseline(struct engine *e)
 	if (!rc)
 		rc = baseline_new(&other.classes, &e->baseline);
 	for (uint32_t i = 0; !rc && i < other.classes.n; i++)
-		baseline_add(&e->baseline, &other.classes.list[i]->key,
-			     &other.classes.list[i]->all);
+		baseline_add(&e->baseline, other.classes.list[i]);
 	e->events_done = other.events_done;
 	engine_close(&other);
 	return rc;

@@ -422,9 +422,12 @@ static void sum_classes(struct engine *e)
 {
 	for (uint32_t l = 0; l < e->defs->n_locations; l++)
 		for (uint32_t i = 0; i < e->locations[l].n_tallies; i++) {
-			const struct tally *t = &e->locations[l].tallies[i];
+			const struct location_result *r = &e->locations[l];
+			const struct tally *t = &r->tallies[i];
 
 			class_add_tally(e->classes.list[t->class], t);
+			e->classes.list[t->class]->lifetime_ns +=
+				r->counts.last_ns - r->counts.first_ns;
 		}
 }
 

@@ -245,6 +245,12 @@ static void set_levels(struct class_time *time, struct class *class, struct refe
 	}
 }
 
+/* Would an operation of CLASS be in the other trace only if it had waited there? */
+static bool is_there_if_it_waits(const struct engine *e, const struct class *class)
+{
+	return e->split && e->baseline.kernel && e->regions.info[class->key.region].only_waits;
+}
+
 /*
  * The other trace has no such operation. If it would be there only if it had waited, none of them
  * waited there: its waits are no part of the reference. Otherwise the class keeps what it has.
@@ -252,7 +258,7 @@ static void set_levels(struct class_time *time, struct class *class, struct refe
 static bool unmatched(struct engine *e, const struct class *class, struct reference *r,
 		      struct reference *by[N_REFERENCES])
 {
-	if (!e->split || !e->baseline.kernel || !e->regions.info[class->key.region].only_waits) {
+	if (!is_there_if_it_waits(e, class)) {
 		by[BY_HEADLINE]->low_confidence = true;
 		return false;
 	}
@@ -269,11 +275,14 @@ static int baseline_references(struct engine *e)
 	if (!e->class_times)
 		return -ENOMEM;
 	add_times(e);
+	baseline_count_here(&e->baseline, &e->classes);
 	for (uint32_t i = 0; i < e->classes.n; i++) {
 		struct reference *r = &e->pool[e->n_pool], **by = e->references[i].by;
+		const struct class *class = e->classes.list[i];
 
-		if (!baseline_reference(&e->baseline, &e->classes.list[i]->key, r) &&
-		    !unmatched(e, e->classes.list[i], r, by))
+		if (!baseline_reference(&e->baseline, &class->key, is_there_if_it_waits(e, class),
+					r) &&
+		    !unmatched(e, class, r, by))
 			continue;
 		for (int k = 0; k < N_REFERENCES; k++)
 			by[k] = &r[k];

@@ -55,17 +55,33 @@ int baseline_new(const struct classes *classes, struct baseline *b)
 	return 0;
 }
 
-void baseline_add(struct baseline *b, const struct class_key *key, const struct tally *t)
+void baseline_add(struct baseline *b, const struct class *class)
 {
+	const struct tally *t = &class->all;
+
 	b->kernel |= (t->cells & ~cells_of_level(ETA_LEVEL_USER)) != 0;
 	for (int w = 0; w < N_WIDTHS; w++) {
-		struct baseline_class *c = find(b, key, w);
+		struct baseline_class *c = find(b, &class->key, w);
 
 		c->n += t->n;
 		c->total_ns += t->total_ns;
+		c->lifetime_ns += class->lifetime_ns;
 		for (int i = 0; i < N_CELLS; i++)
 			c->cell_ns[i] += t->cell_ns[i];
 	}
+}
+
+void baseline_count_here(struct baseline *b, const struct classes *classes)
+{
+	for (uint32_t i = 0; i < classes->n; i++)
+		for (int w = 0; w < N_WIDTHS; w++) {
+			struct baseline_class *c = find(b, &classes->list[i]->key, w);
+
+			if (!c)
+				continue;
+			c->n_here += classes->list[i]->all.n;
+			c->lifetime_here_ns += classes->list[i]->lifetime_ns;
+		}
 }
 
 void baseline_free(struct baseline *b)
@@ -106,18 +122,53 @@ static void reference_of(const struct baseline_class *c, uint64_t ns, struct ref
 	reference_set_cells(r, cell_ns);
 }
 
-bool baseline_reference(const struct baseline *b, const struct class_key *key,
+/*
+ * How many operations of C there were, had all been recorded: as many as here. A longer run, and
+ * one of more threads, has more of them.
+ */
+static uint64_t expected(const struct baseline_class *c)
+{
+	if (c->lifetime_ns >= c->lifetime_here_ns)
+		return c->n_here;
+	return (uint64_t)((unsigned __int128)c->n_here * c->lifetime_ns / c->lifetime_here_ns);
+}
+
+/* Adds to C the operations that are not recorded because they did not wait. */
+static void add_unrecorded(struct baseline_class *c)
+{
+	uint64_t all = expected(c), more = all > c->n ? all - c->n : 0, worked = 0;
+
+	for (int i = 0; i < N_CELLS && more; i++)
+		if (cell_table[i].reason == ETA_REASON_NONE) {
+			uint64_t mean = (c->cell_ns[i] + c->n / 2) / c->n;
+
+			c->cell_ns[i] += more * mean;
+			worked += mean;
+		}
+	c->n += more;
+	c->total_ns += more * worked;
+	durations_moments_add_equal(&c->moments, worked, more);
+}
+
+bool baseline_reference(const struct baseline *b, const struct class_key *key, bool only_waits,
 			struct reference r[N_REFERENCES])
 {
 	const struct baseline_class *c = NULL;
+	struct baseline_class all;
 	uint64_t mean, error;
 
 	/* without enough of them the widest is used */
 	for (int w = 0; w < N_WIDTHS && (!c || c->n < REFERENCE_FEW); w++) {
 		const struct baseline_class *wider = find(b, key, w);
 
-		if (wider && wider->n)
-			c = wider;
+		if (!wider || !wider->n)
+			continue;
+		c = wider;
+		if (only_waits) {
+			all = *wider;
+			add_unrecorded(&all);
+			c = &all;
+		}
 	}
 	if (!c)
 		return false;

@@ -231,6 +231,7 @@ int class_merge(struct class *into, const struct class *from)
 
 	fastest_merge(&into->fastest, &from->fastest);
 	class_add_tally(into, &from->all);
+	into->lifetime_ns += from->lifetime_ns;
 	if (from->differs)
 		rc = class_differs(into);
 	if (!rc && into->differs)

@@ -50,6 +50,7 @@ struct class
 {
 	struct class_key key;
 	struct tally all;	    /* what all locations did in it; filled by engine_pass */
+	uint64_t lifetime_ns;	    /* in sum, of these locations, once for each of their tallies */
 	struct durations durations; /* of finished operations */
 	struct durations unheld;    /* without waits for others, if that differs for any */
 	bool differs;

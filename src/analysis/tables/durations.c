@@ -260,6 +260,17 @@ void durations_moments_add(struct durations_moments *m, const struct durations *
 			moment_add(m, bucket_middle(b), d->histogram[b]);
 }
 
+void durations_moments_add_equal(struct durations_moments *m, uint64_t ns, uint64_t n)
+{
+	if (n == 0)
+		return;
+	if (m->n == 0 || ns < m->min_ns)
+		m->min_ns = ns;
+	if (ns > m->max_ns)
+		m->max_ns = ns;
+	moment_add(m, ns, n);
+}
+
 double durations_standard_error(const struct durations_moments *m)
 {
 	long double n = (long double)m->n, mean, variance;

@@ -61,6 +61,8 @@ struct durations_moments {
 
 /* Adds those of D, after durations_sort. */
 void durations_moments_add(struct durations_moments *m, const struct durations *d);
+/* Adds N of NS each. */
+void durations_moments_add_equal(struct durations_moments *m, uint64_t ns, uint64_t n);
 /* Of the mean, as if the durations were independent; 0 for fewer than two. */
 double durations_standard_error(const struct durations_moments *m);
 
