@@ -79,6 +79,7 @@ src_libanalysis_a_SOURCES = \
 	src/analysis/tables/resources.c src/analysis/tables/resources.h \
 	src/analysis/tables/slowed.c src/analysis/tables/slowed.h \
 	src/analysis/passes/slowed-score.c \
+	src/analysis/passes/task-names.c \
 	src/analysis/tables/slowdown.c src/analysis/tables/slowdown.h \
 	src/analysis/passes/score.c \
 	src/common/share.c src/common/share.h \

@@ -211,6 +211,7 @@ probe_tests = \
 	tests/cases/kernel-realtime.py \
 	tests/cases/kernel-reasons.py \
 	tests/cases/kernel-scheduler.py \
+	tests/cases/kernel-short-processes.py \
 	tests/cases/kernel-swap.py \
 	tests/cases/kernel-sync.py \
 	tests/cases/kernel-unseen.py \

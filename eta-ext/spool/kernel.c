@@ -10,7 +10,8 @@
 #include "kernel-index.h"
 #include "eta-ext/base/search.h"
 
-#define MAX_UNTRACED 256 /* each is a location, so a file of the archive */
+#define MAX_UNTRACED 256	/* each is a location, so a file of the archive */
+#define MAX_UNTRACED_NAMES 2048 /* of the others, as a text of 64 KiB has room for */
 
 /* "vda" for major << 20 | minor; the numbers where this system has no such device. */
 static void device_name(uint32_t dev, char *name, size_t room)
@@ -216,6 +217,34 @@ static int by_waited(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+/* The names of N TASKS that get no location: "TID|NAME;..." */
+static int add_untraced_names(struct eta_trace *trace, const struct index_task *const *tasks,
+			      size_t n)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = n ? open_memstream(&text, &size) : NULL;
+	int rc = 0;
+
+	if (n == 0)
+		return 0;
+	if (!out)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		char comm[16];
+
+		snprintf(comm, sizeof(comm), "%s", tasks[i]->comm);
+		for (char *c = comm; *c; c++)
+			if (*c == ';')
+				*c = ',';
+		fprintf(out, "%" PRIu32 "|%s;", tasks[i]->tid, comm);
+	}
+	if (fclose(out) || eta_defs_property(trace, "SCI::UNTRACED_TASKS", text) == ETA_NONE)
+		rc = -ENOMEM;
+	free(text);
+	return rc;
+}
+
 /* Those that were waited for longest; a long trace may have met every compiler of a large build. */
 static int add_all_untraced(struct eta_trace *trace, struct spool_index *index)
 {
@@ -230,6 +259,11 @@ static int add_all_untraced(struct eta_trace *trace, struct spool_index *index)
 		qsort(tasks, n, sizeof(*tasks), by_waited);
 	for (size_t i = 0; rc == 0 && i < n && i < MAX_UNTRACED; i++)
 		rc = add_untraced(trace, index, tasks[i]);
+	if (rc == 0 && n > MAX_UNTRACED) {
+		n -= MAX_UNTRACED;
+		rc = add_untraced_names(trace, tasks + MAX_UNTRACED,
+					n < MAX_UNTRACED_NAMES ? n : MAX_UNTRACED_NAMES);
+	}
 	free(tasks);
 	return rc;
 }

@@ -59,6 +59,7 @@ static void name_virtual_machine(const struct eta_defs *defs, uint32_t process, 
 static void member_of(const struct analysis *a, const struct blame *b, uint32_t place,
 		      struct member *m)
 {
+	const struct task_name *task = analysis_task_name(a, b->tid);
 	struct culprit *c = &m->culprit;
 
 	*m = (struct member){ .process = ETA_NONE, .place = place };
@@ -84,6 +85,10 @@ static void member_of(const struct analysis *a, const struct blame *b, uint32_t 
 		c->pid = a->defs->processes[l->process].pid;
 		snprintf(c->name, sizeof(c->name), "%s", a->defs->processes[l->process].name);
 		name_virtual_machine(a->defs, l->process, c);
+	} else if (task) {
+		c->is_program = true;
+		c->thread = task->thread;
+		snprintf(c->name, sizeof(c->name), "%s", task->name);
 	} else if (blame_is_outside(b)) {
 		snprintf(c->name, sizeof(c->name), OUTSIDE_THE_JOB);
 	} else if (b->culprits) {

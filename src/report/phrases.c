@@ -31,12 +31,17 @@ struct report_text report_verdict(const struct verdict *v)
 
 const char *report_culprit(const struct analysis *a, const struct blame *b)
 {
+	const struct task_name *task;
+
 	if (b->location != ETA_NONE)
 		return a->defs->locations[b->location].name;
 	if (blame_is_outside(b))
 		return OUTSIDE_THE_JOB;
 	if (b->culprits && !b->tid)
 		return "others";
+	task = analysis_task_name(a, b->tid);
+	if (task)
+		return task->thread;
 	return b->tid ? "not traced" : "unknown";
 }
 

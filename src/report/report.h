@@ -35,7 +35,7 @@ void report_callsite_place(const struct analysis *a, const struct callsite_score
 /* Of a score in text: less than nothing is nothing. */
 struct report_text report_score(double sci);
 struct report_text report_verdict(const struct verdict *v);
-/* The culprit: a location's name, "not traced" or "unknown". */
+/* The culprit: a thread's name, "not traced" or "unknown". */
 const char *report_culprit(const struct analysis *a, const struct blame *b);
 /* Where that was; "" unknown. */
 const char *report_culprit_host(const struct analysis *a, const struct blame *b);

@@ -59,7 +59,8 @@ static void get_victim_tid(const void *context, const void *row, struct value *v
 static void get_culprit(const void *context, const void *row, struct value *v)
 {
 	value_text(v, report_culprit(context, PAIR->blame));
-	if (PAIR->blame->location == ETA_NONE && PAIR->blame->tid)
+	if (PAIR->blame->location == ETA_NONE && PAIR->blame->tid &&
+	    !analysis_task_name(context, PAIR->blame->tid))
 		snprintf(v->shown.text, sizeof(v->shown.text), "tid %u, not traced",
 			 PAIR->blame->tid);
 }

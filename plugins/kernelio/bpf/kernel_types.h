@@ -528,6 +528,7 @@ struct dirty_throttle_control;
 struct linux_binprm;
 struct writeback_control;
 struct bpf_iter_meta;
+struct bpf_map;
 
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;

@@ -44,16 +44,43 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* If traced threads have waited for TASK, untraced, writes its record. */
-static __always_inline void leave_waited_for(struct task_struct *task, uint64_t end_ns)
+/*
+ * Untraced tasks that exited last. A thread may wait on while who took its CPU or disk exits, and
+ * only the end of the wait says that it was for that task.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, uint32_t);
+	__type(value, struct eta_task_record);
+} exited SEC(".maps");
+
+/* Writes the record of TASK, untraced, if traced threads have waited for it; else false. */
+static __always_inline bool leave_waited_for(struct task_struct *task, uint64_t end_ns)
 {
 	uint32_t tid = task->pid;
 	uint64_t *waited_ns = bpf_map_lookup_elem(&waited_for, &tid);
+	struct eta_task_record record;
 
 	if (!waited_ns)
-		return;
-	task_leave_as(task, end_ns, ETA_TASK_UNTRACED, *waited_ns);
+		return false;
+	record = task_record(task, end_ns, ETA_TASK_UNTRACED, *waited_ns);
+	record_leave(ETA_RECORD_TASK, &record, sizeof(record));
 	bpf_map_delete_elem(&waited_for, &tid);
+	return true;
+}
+
+/* An untraced TASK exits. */
+static __always_inline void note_exited(struct task_struct *task)
+{
+	uint64_t now = bpf_ktime_get_ns();
+	struct eta_task_record record;
+	uint32_t tid = task->pid;
+
+	if (leave_waited_for(task, now))
+		return;
+	record = task_record(task, now, ETA_TASK_UNTRACED, 0);
+	bpf_map_update_elem(&exited, &tid, &record, BPF_ANY);
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -64,7 +91,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	uint32_t tid = task->pid;
 
 	if (!st) {
-		leave_waited_for(task, bpf_ktime_get_ns());
+		note_exited(task);
 		return 0;
 	}
 	bpf_map_delete_elem(&waited_for, &tid); /* it may still be a zombie when tracing ends */
@@ -78,7 +105,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 /*
  * TASK is reaped. It closes its files behind on_exit, which may write them out: of an untraced one
- * that nobody had waited for until then, the record comes now.
+ * that was waited for since, the record comes now.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
@@ -139,6 +166,19 @@ static __always_inline void take_in(struct task_struct *task)
 	taken_processes += task->pid == task->tgid;
 }
 
+/* Called for each entry of waited_for; writes the record of a task that has exited. */
+static long leave_exited(struct bpf_map *map, uint32_t *tid, uint64_t *waited_ns, void *unused)
+{
+	struct eta_task_record *found = bpf_map_lookup_elem(&exited, tid), record;
+
+	if (!found)
+		return 0;
+	record = *found;
+	record.waited_ns = *waited_ns;
+	record_leave(ETA_RECORD_TASK, &record, sizeof(record));
+	return 0;
+}
+
 /*
  * Runs for each task: begins to trace the threads of attach_tgid, or, after the probes are
  * detached, writes open operations as unfinished, adds sleeps that last, and writes the names of
@@ -155,6 +195,8 @@ int on_each_task(struct bpf_iter__task *ctx)
 	/* the reader is the tracer */
 	tracer_note();
 	if (close_open) {
+		if (task->pid == (int)tracer_tgid)
+			bpf_for_each_map_elem(&waited_for, leave_exited, NULL, 0);
 		st = task_state_of(task);
 		if (!st)
 			leave_waited_for(task, 0);

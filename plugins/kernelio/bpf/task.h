@@ -31,12 +31,9 @@ static __always_inline uint32_t ns_inode(struct pid *pid)
 	return BPF_CORE_READ(ns, ns.inum);
 }
 
-/*
- * Writes TASK. END_NS: when it exited, or 0. An untraced task is written if others have waited for
- * it.
- */
-static __always_inline void task_leave_as(struct task_struct *task, uint64_t end_ns, uint8_t flags,
-					  uint64_t waited_ns)
+/* What is recorded of TASK. END_NS: when it exited, or 0. */
+static __always_inline struct eta_task_record task_record(struct task_struct *task, uint64_t end_ns,
+							  uint8_t flags, uint64_t waited_ns)
 {
 	struct eta_task_record record = {
 		.head.time_ns = task->start_time,
@@ -57,12 +54,14 @@ static __always_inline void task_leave_as(struct task_struct *task, uint64_t end
 	};
 
 	BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
-	record_leave(ETA_RECORD_TASK, &record, sizeof(record));
+	return record;
 }
 
 static __always_inline void task_leave(struct task_struct *task, uint64_t end_ns)
 {
-	task_leave_as(task, end_ns, 0, 0);
+	struct eta_task_record record = task_record(task, end_ns, 0, 0);
+
+	record_leave(ETA_RECORD_TASK, &record, sizeof(record));
 }
 
 #endif

@@ -281,6 +281,7 @@ void analysis_free(struct analysis *a)
 	free(a->between_text);
 	free(a->asleep);
 	free(a->asleep_text);
+	free(a->task_names);
 	free(a->limit_advice);
 	free(a);
 }

@@ -321,6 +321,8 @@ int engine_score(struct engine *e, struct analysis *a)
 		rc = engine_limits(e, a);
 	if (!rc)
 		rc = engine_between(e, a);
+	if (!rc)
+		rc = engine_task_names(e, a);
 	if (!rc && e->split)
 		rc = engine_critical(e, a);
 	return rc;

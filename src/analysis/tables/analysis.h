@@ -58,6 +58,8 @@ struct analysis {
 	struct between *asleep; /* the same; a thread and a call each */
 	uint32_t n_asleep;
 	char *asleep_text;
+	struct task_name *task_names; /* ascending tid */
+	uint32_t n_task_names;
 	char *limit_advice;    /* of a verdict that is a limit, or eviction; else NULL */
 	bool light;	       /* of the kernel only waits were recorded: SCI::KERNEL_MODE */
 	uint64_t overwritten;  /* records that made room for later ones: --last */
@@ -109,6 +111,8 @@ static inline struct verdict analysis_verdict(const struct analysis *a, const st
 int analysis_run(struct eta_trace *trace, const struct analysis_options *options,
 		 struct analysis **out);
 void analysis_free(struct analysis *analysis);
+/* The name of the untraced task TID that has no location; NULL: not known. */
+const struct task_name *analysis_task_name(const struct analysis *a, uint32_t tid);
 
 /* Of A with scored threads: sorts them, makes the sums, the headline and the verdict of all. */
 void analysis_rank(struct analysis *a);

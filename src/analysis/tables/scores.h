@@ -138,6 +138,13 @@ struct between {
 	uint32_t location;
 };
 
+/* An untraced task that has no location. */
+struct task_name {
+	uint32_t tid;
+	char name[16];	 /* comm */
+	char thread[32]; /* as a location would be called */
+};
+
 /* The calls of a function. */
 struct function_habit {
 	const char *name; /* its name in programs */
