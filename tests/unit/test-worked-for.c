@@ -106,12 +106,33 @@ static void for_foreign(void **state)
 	finish(t, r);
 }
 
+/* Tasks without a location: an id of two machines' tasks, and an entry that was cut off, say
+ * nothing. */
+static void names_of_tasks(void **state)
+{
+	struct eta_trace *t = memory_trace_new("names of tasks");
+	struct analysis *r;
+
+	(void)state;
+	call(t, memory_thread(t, 1, 1), "main", 0, 1000);
+	eta_defs_property(t, "SCI::UNTRACED_TASKS",
+			  "30|dd;7|sh;31|cp;; 7|sh;30|cat;900|a (b c)|d;  12|fallo");
+	r = analyse(t, &score_by_default);
+	assert_null(analysis_task_name(r, 30));
+	assert_null(analysis_task_name(r, 12));
+	assert_string_equal(analysis_task_name(r, 7)->thread, "sh tid 7");
+	assert_string_equal(analysis_task_name(r, 31)->name, "cp");
+	assert_string_equal(analysis_task_name(r, 900)->name, "a (b c)|d");
+	finish(t, r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernel_worker),
 		cmocka_unit_test(kernel_worker_ahead),
 		cmocka_unit_test(for_foreign),
+		cmocka_unit_test(names_of_tasks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
