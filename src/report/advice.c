@@ -9,6 +9,7 @@
 
 #include "culprits.h"
 #include "report.h"
+#include "words.h"
 
 /* ---- premises ---- */
 
@@ -326,12 +327,61 @@ static void put_where(const struct seen *s, char *out, size_t size)
 		snprintf(out + used, size - used, " %s has %u %% of it.", s->file, s->percent);
 }
 
+#define PARTS_SHOWN 3
+#define LEAST_PART 0.1	 /* that is worth a word */
+#define ADVISED_PART 0.2 /* and advice */
+
+/*
+ * Where no level has half: the causes with most of what was lost, each with its part of it; OUT
+ * stays as it is where none has much. Returns the largest; N_CELLS: it is not large.
+ */
+static enum cell put_parts(const struct analysis *a, char *out, size_t size)
+{
+	int64_t cell_ns[N_CELLS], all = 0;
+	enum cell first = N_CELLS;
+	size_t used = 0;
+
+	slowdown_counted_cells(&a->slowdown, a->options.sci, cell_ns);
+	for (int c = 0; c < N_CELLS; c++)
+		all += cell_ns[c] > 0 ? cell_ns[c] : 0;
+	for (int i = 0; i < PARTS_SHOWN && used < size; i++) {
+		enum cell best = N_CELLS;
+		double part;
+
+		for (int c = 0; c < N_CELLS; c++)
+			if (cell_table[c].reason != ETA_REASON_NONE && cell_ns[c] > 0 &&
+			    (best == N_CELLS || cell_ns[c] > cell_ns[best]))
+				best = (enum cell)c;
+		part = best == N_CELLS ? 0 : (double)cell_ns[best] / (double)all;
+		if (part < LEAST_PART)
+			break;
+		used += (size_t)snprintf(out + used, size - used, "%s %s: %s %.0f %%",
+					 i ? "," : "No level has half of the slowdown:",
+					 eta_level_name(cell_table[best].level),
+					 word_of_reason(eta_reason_name(cell_table[best].reason)),
+					 100 * part);
+		cell_ns[best] = 0;
+		if (i == 0 && part >= ADVISED_PART)
+			first = best;
+	}
+	if (used && used < size)
+		snprintf(out + used, size - used, ".");
+	return first;
+}
+
 void advice_text(const struct analysis *a, char *out, size_t size)
 {
 	struct seen s = { .cell = cell_of_verdict(&a->verdict) };
 	char text[1024];
+	size_t used = 0;
 
 	snprintf(out, size, "%s", a->verdict.advice);
+	if (a->options.sci == SCI_DEFAULT && strcmp(a->verdict.level, "mixed") == 0) {
+		s.cell = put_parts(a, out, size);
+		used = strlen(out);
+		if (s.cell != N_CELLS)
+			snprintf(out + used, size - used, " %s", verdict_advice(s.cell));
+	}
 	if (a->options.sci != SCI_DEFAULT || a->verdict.share <= 0 || s.cell == N_CELLS)
 		return;
 	s.premises = a->has_levels ? LEVELS : 0;
@@ -346,7 +396,7 @@ void advice_text(const struct analysis *a, char *out, size_t size)
 		    row->reason == cell_table[s.cell].reason &&
 		    (row->premises & s.premises) == row->premises &&
 		    fill(row->text, &s, text, sizeof(text))) {
-			snprintf(out, size, "%s", text);
+			snprintf(out + used, size - used, "%s%s", used ? " " : "", text);
 			break;
 		}
 	}

@@ -138,8 +138,7 @@
 	  "server, merged with this, names them.")
 
 static const char advice_none[] = "No interference to speak of.";
-static const char advice_mixed[] =
-	"No level has half of the slowdown: see the levels of each thread (--json).";
+static const char advice_mixed[] = "No level has half of the slowdown: see the levels of each thread (--json).";
 
 static const char *advice_of(enum eta_level level, enum eta_reason reason)
 {
@@ -247,6 +246,11 @@ static bool cause_of_the_known(const int64_t cell_ns[N_CELLS], enum eta_level *l
 		return false;
 	*level = cause;
 	return true;
+}
+
+const char *verdict_advice(enum cell cell)
+{
+	return advice_of(cell_table[cell].level, cell_table[cell].reason);
 }
 
 /* Time without a reason is no cause. */

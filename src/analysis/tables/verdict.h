@@ -33,4 +33,7 @@ struct verdict {
 struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sure,
 			  unsigned options);
 
+/* What helps in general where most is lost in CELL. */
+const char *verdict_advice(enum cell cell);
+
 #endif
