@@ -153,9 +153,9 @@ def renamed(trace, pattern, region):
 
 
 # What version 2 has besides, and what it counts otherwise: culprits share the interference, not all that
-# was lost. Other orders: the thread that lost most comes first, the row of a comparison that adds most.
+# was lost. Its advice is of what was seen. Other orders: the thread that lost most comes first, the row of a comparison that adds most.
 ADDED = "headline", "culprits", "time", "premises", "adds_ns"
-OTHERWISE = "blame", "slowed_ns"
+OTHERWISE = "blame", "slowed_ns", "advice"
 # sha256 of version 1, without its advice: what no change of the score may change
 VERSION_1 = {
     "--sci=paper t.otf2": "6ada67513c56781719577920d0d7802ca6fe0ff557472e14663444b9fd9a24ce",
