@@ -216,6 +216,7 @@ probe_tests = \
 	tests/cases/kernel-sync.py \
 	tests/cases/kernel-unseen.py \
 	tests/cases/kernel-uring.py \
+	tests/cases/kernel-uring-ready.py \
 	tests/cases/kernel-worked-for.py \
 	tests/cases/kernel-written.py
 kernel_tests += \

@@ -397,7 +397,10 @@ enum eta_span_kind {
 #define ETA_SPAN_READER 2    /* lock taken for reading */
 #define ETA_SPAN_SYNTHETIC 4 /* bounds taken from tracepoints inside the function */
 #define ETA_SPAN_PREEMPTED 8 /* RUN_QUEUE: taken off the CPU while runnable */
-/* of a WAIT: on the way out of the system call before, which is over after it only */
+/*
+ * of a WAIT: on the way out of the system call before, which is over after it only; of an ASYNC_OP:
+ * the result was there, and the thread that had to report it was ready
+ */
 #define ETA_SPAN_RETURNING 16
 #define ETA_SPAN_OWN_LIMIT 32 /* a limit of the control group held requests of it back */
 

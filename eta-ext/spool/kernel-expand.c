@@ -507,6 +507,12 @@ static int expand_waits(struct expand *expand, const struct index_fs *fs,
 	return rc;
 }
 
+/* Is it a wait of the thread that had to report the result, which was there? */
+static bool is_after_flight(uint8_t flags)
+{
+	return flags & ETA_SPAN_RETURNING;
+}
+
 /*
  * Of an operation that no thread waits for, the time in which its requests are on their way: after
  * what the worker that served it has waited for, if one did.
@@ -519,7 +525,7 @@ static int expand_flight(struct expand *expand, const struct eta_kernel_op *op, 
 	int rc;
 
 	for (size_t i = 0; i + 2 < op->head.units; i++)
-		if (spans[i].end_ns > flight.begin_ns)
+		if (!is_after_flight(spans[i].flags) && spans[i].end_ns > flight.begin_ns)
 			flight.begin_ns = spans[i].end_ns;
 	if (flight.begin_ns >= end_ns)
 		return 0;
@@ -536,6 +542,7 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	const struct index_fs *fs = index_find_fs(expand->index, op->dev);
 	uint64_t end_ns = op->head.end_ns ? op->head.end_ns : op->head.time_ns;
 	struct eta_event *last;
+	bool flies;
 	ssize_t n;
 	int rc;
 
@@ -558,9 +565,16 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 		return rc;
 	describe(&expand->events[0], op, name);
 	expand->asynchronous = false;
-	for (ssize_t i = 0; rc == 0 && i < n; i++)
-		rc = expand_span(expand, fs, expand->spans[i], name, bios, n_bios);
-	if (rc == 0 && op->head.type == ETA_RECORD_ASYNC_OP)
+	flies = op->head.type == ETA_RECORD_ASYNC_OP;
+	for (ssize_t i = 0; rc == 0 && i < n; i++) {
+		if (flies && is_after_flight(expand->spans[i].flags)) {
+			rc = expand_flight(expand, op, expand->spans[i].begin_ns, bios, n_bios);
+			flies = false;
+		}
+		if (rc == 0)
+			rc = expand_span(expand, fs, expand->spans[i], name, bios, n_bios);
+	}
+	if (rc == 0 && flies)
 		rc = expand_flight(expand, op, end_ns, bios, n_bios);
 	while (rc == 0 && expand->depth > 0)
 		rc = close_region(expand);

@@ -22,10 +22,12 @@ struct file_key {
 /* An asynchronous operation in flight. */
 struct async_op {
 	struct eta_kernel_op op;
-	uint32_t slot, tid; /* the submitting thread */
-	uint32_t unknown;   /* its file is known only at its end */
-	uint32_t worker;    /* slot of the worker that serves it; 0: none has waited yet */
-	uint32_t served;    /* a worker went on to another one, and left spans in served_ops */
+	struct eta_span ready; /* its result was there, but who has to report it had no CPU */
+	uint64_t ready_ns;     /* when the result was there; 0: not yet, or not known */
+	uint32_t slot, tid;    /* the submitting thread */
+	uint32_t unknown;      /* its file is known only at its end */
+	uint32_t worker;       /* slot of the worker that serves it; 0: none has waited yet */
+	uint32_t served;       /* a worker went on to another one, and left spans in served_ops */
 	uint32_t reserved;
 };
 

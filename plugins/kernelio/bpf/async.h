@@ -41,8 +41,11 @@ struct {
 	__type(value, struct async_key);
 } aio_iocbs __weak SEC(".maps");
 
-/* Set once io_submit has been called; until then completing direct I/O needs no lookup. */
-uint32_t aio_used __weak;
+/*
+ * Set once io_submit has been called, or a request was given to io_uring; until then completing
+ * direct I/O needs no lookup.
+ */
+uint32_t aio_used __weak, uring_used __weak;
 
 /* Takes a free track of the current thread; 0: none is free. */
 SEPARATE uint32_t track_take(struct task_state *st)
@@ -128,6 +131,9 @@ SEPARATE int async_leave(const struct async_key *key, struct async_op *async)
 		TOTAL_ADD(filtered_calls, 1);
 	else if (async->served)
 		served_leave(key, async);
+	else if (async->op.head.units > sizeof(async->op) / ETA_UNIT_BYTES)
+		record_leave(ETA_RECORD_ASYNC_OP, &async->op,
+			     sizeof(async->op) + sizeof(async->ready));
 	else
 		record_leave(ETA_RECORD_ASYNC_OP, &async->op, sizeof(async->op));
 	track_free(async);
@@ -177,6 +183,7 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 		return 0;
 	}
 	async->worker = async->served = 0;
+	async->ready_ns = 0;
 	async->slot = *slot;
 	async->tid = st->tid;
 	async->op.head.end_ns = 0;
@@ -193,6 +200,36 @@ static inline __noinline int async_begin(struct task_state *st, struct async_key
 		return 0;
 	}
 	st->async.last = *key;
+	return 0;
+}
+
+/*
+ * The result of operation KEY was there, and the current thread, which submits or polls for it,
+ * reports that now: a wait for a CPU in between is part of the operation.
+ */
+SEPARATE int async_reported(const struct async_key *key)
+{
+	struct task_state *st = current_state();
+	struct async_key own; /* the verifier of 6.1 takes no key from elsewhere */
+	struct async_op *async;
+	uint64_t from_ns;
+
+	if (!key || !st || !LEVEL_WANTED(CPU))
+		return 0;
+	own = *key;
+	async = bpf_map_lookup_elem(&asyncs, &own);
+	if (!async || !async->ready_ns || async->worker || async->served)
+		return 0;
+	from_ns = async->ready_ns > st->idle.ready_ns ? async->ready_ns : st->idle.ready_ns;
+	if (from_ns >= st->idle.came_ns)
+		return 0;
+	async->ready = (struct eta_span){ .begin_ns = from_ns,
+					  .end_ns = st->idle.came_ns,
+					  .kind = ETA_SPAN_RUN_QUEUE,
+					  .flags = ETA_SPAN_RETURNING,
+					  .who = st->idle.ready_who };
+	async->op.head.units = (sizeof(async->op) + sizeof(async->ready)) / ETA_UNIT_BYTES;
+	note_waited_for(st->idle.ready_who, st->idle.came_ns - from_ns);
 	return 0;
 }
 
@@ -222,9 +259,16 @@ static __always_inline uint32_t async_track(struct task_state *st, struct kiocb 
 static __always_inline void async_direct_end(struct kiocb *iocb, ssize_t ret, bool at_once)
 {
 	uint64_t address = (uint64_t)iocb;
-	struct async_key *found, key;
+	struct async_key *found, key = { .id = address };
 	struct async_op *async;
 
+	if (uring_used) {
+		async = bpf_map_lookup_elem(&asyncs, &key); /* the request of io_uring */
+		if (async) {
+			async->ready_ns = bpf_ktime_get_ns();
+			return;
+		}
+	}
 	if (!aio_used)
 		return;
 	found = bpf_map_lookup_elem(&aio_iocbs, &address);

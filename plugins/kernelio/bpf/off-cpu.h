@@ -136,8 +136,12 @@ SEPARATE int idle_switched_in(struct task_state *st, const struct ready *ready, 
 		wait_leave(st, begin_ns, awake_ns, WAIT_KIND(ETA_SPAN_WAKE_UP, flags), 0);
 		begin_ns = awake_ns;
 	}
-	if (begin_ns < now)
-		wait_leave(st, begin_ns, now, WAIT_KIND(ETA_SPAN_RUN_QUEUE, flags), ready->who);
+	if (begin_ns >= now)
+		return 0;
+	wait_leave(st, begin_ns, now, WAIT_KIND(ETA_SPAN_RUN_QUEUE, flags), ready->who);
+	st->idle.ready_ns = begin_ns;
+	st->idle.came_ns = now;
+	st->idle.ready_who = ready->who;
 	return 0;
 }
 

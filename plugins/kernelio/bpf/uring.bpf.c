@@ -44,6 +44,7 @@ static __noinline int uring_queued(struct io_kiocb *request, struct task_state *
 
 	if (!st || paused)
 		return 0;
+	uring_used = 1;
 	switch (BPF_CORE_READ(request, opcode)) {
 #define X(number, name, of_kind, of_vector)                                                        \
 	case number:                                                                               \
@@ -133,6 +134,7 @@ int BPF_PROG(on_uring_complete, void *ring, struct io_kiocb *request)
 	if (!request || served_end(&key, BPF_CORE_READ(request, cqe.res)))
 		return 0;
 	registered_file(&key);
+	async_reported(&key);
 	async_end(&key, BPF_CORE_READ(request, cqe.res));
 	return 0;
 }
