@@ -69,6 +69,24 @@ spool, dropped = read("drop", "drop")
 sums = regions("drop")
 assert sums["block:device"] > 4 * sums.get("pagecache:eviction", 0), sums
 
+# a benchmark drops them, and the process that it makes reads them
+BENCHMARK = r"""
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+size = os.fstat(fd).st_size
+os.pread(fd, size, 0)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+if os.fork() == 0:
+    for at in range(0, size, 65536):
+        os.pread(fd, 65536, at)
+else:
+    os.wait()
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)  # memory that is not the group's
+"""
+nothing_lost(trace("benchmark", "/usr/bin/python3", "-c", BENCHMARK, path("mine")))
+sums = regions("benchmark")
+assert sums["block:device"] > 4 * sums.get("pagecache:eviction", 0), sums
+
 open(path("passes"), "w").close()
 neighbour = subprocess.Popen(inside(group, "/usr/bin/python3", "-c", NEIGHBOUR, path("others"), path("passes")),
                              stdout=subprocess.PIPE, text=True)

@@ -59,6 +59,39 @@ static void little_is_no_verdict(void **state)
 	finish(t, r);
 }
 
+/*
+ * N short threads lose two thirds of their lives. Of a long one beside them that is little, unless
+ * they are many: does one of them stand for all?
+ */
+static bool a_step_stands_for_all(uint32_t n)
+{
+	struct eta_trace *t = memory_trace_new("steps");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+	bool is_step;
+
+	for (uint64_t i = 0; i < 4; i++)
+		working(t, a, 30000 * i, 2000, NULL, 0);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t step = memory_thread(t, 2 + i, 2 + i);
+
+		operation_with(t, step, 200 * (uint64_t)i, 0, "fs:inode lock");
+		operation_with(t, step, 200 * (uint64_t)i + 100, 200, "fs:inode lock");
+	}
+	r = analyse(t, &score_by_min);
+	is_step = r->threads[r->headline].location != a;
+	finish(t, r);
+	return is_step;
+}
+
+static void steps_of_a_build(void **state)
+{
+	(void)state;
+	assert_false(a_step_stands_for_all(20));
+	assert_true(a_step_stands_for_all(200));
+	assert_true(a_step_stands_for_all(10)); /* a large part of little: who lost most */
+}
+
 /* What others were in while threads waited for them: largest first; what is no entry is none. */
 static void waits_between_calls(void **state)
 {
@@ -120,9 +153,8 @@ static void asleep_outside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headline),
-		cmocka_unit_test(little_is_no_verdict),
-		cmocka_unit_test(waits_between_calls),
+		cmocka_unit_test(headline),	    cmocka_unit_test(little_is_no_verdict),
+		cmocka_unit_test(steps_of_a_build), cmocka_unit_test(waits_between_calls),
 		cmocka_unit_test(asleep_outside),
 	};
 

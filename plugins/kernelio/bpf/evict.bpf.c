@@ -72,7 +72,9 @@ static __always_inline void evicted_note(const struct evicted_key *key, uint64_t
 					 struct evictor by, bool reclaimed, bool at_limit)
 {
 	struct evicted *evicted = bpf_map_lookup_elem(&evictions, key);
-	struct evicted fresh = { .pages = chunk_bits(at, end), .by = by, .at_limit = at_limit };
+	struct evicted fresh = {
+		.pages = chunk_bits(at, end), .by = by, .at_limit = at_limit, .dropped = !reclaimed
+	};
 
 	if (reclaimed)
 		fresh.before = evictor_beside(by);
@@ -82,6 +84,7 @@ static __always_inline void evicted_note(const struct evicted_key *key, uint64_t
 		evicted->by = by;
 		evicted->before = fresh.before;
 		evicted->at_limit = at_limit;
+		evicted->dropped = !reclaimed;
 		__sync_fetch_and_or(&evicted->pages, fresh.pages);
 	} else {
 		bpf_map_update_elem(&evictions, key, &fresh, BPF_ANY);

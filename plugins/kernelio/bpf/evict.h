@@ -28,6 +28,7 @@ struct evicted {
 	struct evictor by;
 	struct evictor before; /* the last evictor of another process */
 	bool at_limit;	       /* of the evictor's control group */
+	bool dropped;	       /* on purpose (POSIX_FADV_DONTNEED), not to free memory */
 };
 
 /* The chunks evicted last: 4 GiB of pages. */
@@ -78,13 +79,20 @@ struct {
 } swapped __weak SEC(".maps");
 
 /*
- * To whom a thread of PID owes it that what is noted in EVICTED was evicted: a tid,
- * EVICTED_AT_LIMIT for itself at the limit of its memory, 0 for itself without one.
+ * To whom the current thread, of PID, owes it that what is noted in EVICTED was evicted: a tid,
+ * EVICTED_AT_LIMIT for itself at the limit of its memory, 0 for itself without one. A benchmark
+ * drops its files' pages, and the processes that it makes then read them.
  */
 static __always_inline uint32_t evicted_by(const struct evicted *evicted, uint32_t pid)
 {
-	if (evicted->by.pid != pid)
-		return evicted->by.tid;
+	if (evicted->by.pid != pid) {
+		struct task_struct *task = bpf_get_current_task_btf();
+
+		return evicted->dropped && (uint32_t)BPF_CORE_READ(task, real_parent, tgid) ==
+						   evicted->by.pid
+			       ? 0
+			       : evicted->by.tid;
+	}
 	/* its own reclaim is due to others who fill the memory, if there are any */
 	if (evicted->before.tid && evicted->before.pid != pid)
 		return evicted->before.tid;

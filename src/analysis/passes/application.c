@@ -54,6 +54,17 @@ static uint32_t find_max(const struct analysis *a)
 }
 
 /*
+ * Of many that lost SUM_NS together, one with a small part of it stands for the program only if it
+ * was slowed about as much: that a step of 40 ms of a build lost most of its life is no verdict on
+ * the build.
+ */
+static bool stands_for_all(const struct analysis *a, const struct thread_score *t, int64_t sum_ns)
+{
+	return 10 * slowdown_counted(&t->slowdown, a->options.sci) >= sum_ns ||
+	       t->sci <= 5 * ratio(sum_ns, a->duration_ns);
+}
+
+/*
  * The thread that lost most. If what it lost is a negligible part of its long lifetime, another one
  * stands for the program, unless that one lost little in comparison. If all threads together lost
  * little of the time, it is the thread that was longest in I/O: that a thread of 2 ms lost 1 ms of
@@ -80,6 +91,8 @@ static uint32_t find_headline(const struct analysis *a)
 		sum += slowdown_counted(&t->slowdown, a->options.sci);
 	}
 	if (ratio(sum, a->duration_ns) < VERDICT_NONE_BELOW)
+		return busiest;
+	if (most != ETA_NONE && !stands_for_all(a, &a->threads[most], sum))
 		return busiest;
 	if (first != ETA_NONE &&
 	    slowdown_counted(&a->threads[first].slowdown, a->options.sci) >=
