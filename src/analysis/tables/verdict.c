@@ -138,7 +138,8 @@
 	  "server, merged with this, names them.")
 
 static const char advice_none[] = "No interference to speak of.";
-static const char advice_mixed[] = "No level has half of the slowdown: see the levels of each thread (--json).";
+static const char advice_mixed[] =
+	"No level has half of the slowdown: see the levels of each thread (--json).";
 
 static const char *advice_of(enum eta_level level, enum eta_reason reason)
 {
