@@ -203,6 +203,7 @@ probe_tests = \
 	tests/cases/kernel-changes.py \
 	tests/cases/kernel-loop.py \
 	tests/cases/kernel-metadata.py \
+	tests/cases/kernel-async-raw.py \
 	tests/cases/kernel-before.py \
 	tests/cases/kernel-discard.py \
 	tests/cases/kernel-neighbours.py \

@@ -337,6 +337,7 @@ uint64_t collect_open_asyncs(struct kernelio *k)
 		n++;
 		/* through the page cache: over, with a result that nobody asked for */
 		value.op.head.end_ns = 0;
+		value.op.head.units = sizeof(value.op) / ETA_UNIT_BYTES;
 		if (k->cpus)
 			store(&k->cpus[0], &value.op.head, &value.op.pid,
 			      sizeof(value.op) - sizeof(value.op.head));

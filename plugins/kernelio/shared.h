@@ -229,6 +229,7 @@ struct bio_state {
 	uint32_t shared;   /* of several owners: see bio_shares */
 	uint64_t vector;   /* on a stacked device: the address of its vector; else 0 */
 	uint64_t upper;	   /* key of the bio that stacked devices made this one of; 0: none */
+	uint64_t iocb;	   /* address of the asynchronous I/O on a block device that it is all of */
 	struct counted counted;
 };
 

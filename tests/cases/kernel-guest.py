@@ -239,6 +239,10 @@ def check_user_only(name, reason):
 
 with open(os.path.join(path("results"), "kernel"), encoding="utf-8") as text:
     release = tuple(int(number) for number in re.match(r"(\d+)\.(\d+)", text.read()).groups())
+# no program is too much for this kernel's verifier, also none that has a like under another name
+with open(os.path.join(path("results"), "probes"), encoding="utf-8") as text:
+    refused = [line for line in text if "refused by the kernel" in line]
+assert not refused, refused
 for name, reason in (("untyped", "no kernel type information in /sys/kernel/btf/vmlinux"),
                      ("confidentiality", "the kernel is locked down (confidentiality)")):
     check_nothing(name, reason)

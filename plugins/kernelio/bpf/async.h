@@ -286,6 +286,51 @@ static __always_inline void async_direct_end(struct kiocb *iocb, ssize_t ret, bo
 }
 
 /*
+ * If BIO, in VALUE, is the first of an asynchronous operation on a block device that the current
+ * thread, of state ST, submits, it is for that. If it is all of it, VALUE keeps the operation's
+ * address: nothing but the bio's completion reports that it is over.
+ */
+SEPARATE int async_raw_begin(struct task_state *st, const uint64_t *bio, struct bio_state *value)
+{
+	struct async_key key = {};
+	struct blkdev_dio *dio;
+	struct async_op *async;
+	struct aio_kiocb *aio;
+	uint64_t address;
+
+	if (!st || !bio || !value || st->active || st->direct.iocb || value->record.track ||
+	    !bpf_core_type_exists(struct blkdev_dio))
+		return 0;
+	dio = (void *)(*bio - bpf_core_field_offset(struct blkdev_dio, bio));
+	address = (uint64_t)BPF_CORE_READ(dio, iocb);
+	key.id = address; /* the request of io_uring */
+	async = bpf_map_lookup_elem(&asyncs, &key);
+	if (!async) {
+		aio = (void *)address;
+		key.id = BPF_CORE_READ(aio, ki_res.obj);
+		key.tgid = st->pid;
+		async = key.id ? bpf_map_lookup_elem(&asyncs, &key) : NULL;
+		if (!async)
+			return 0;
+		bpf_map_update_elem(&aio_iocbs, &address, &key, BPF_ANY);
+	}
+	value->record.track = async->op.track;
+	value->record.op_flags |= ETA_BIO_DIRECT;
+	value->record.inode = async->op.inode;
+	value->record.file_dev = async->op.dev;
+	if (async->op.size == value->record.bytes)
+		value->iocb = address;
+	return 0;
+}
+
+/* The bio that is all of IOCB has completed, with the result RET. */
+SEPARATE int async_raw_end(uint64_t iocb, int64_t ret)
+{
+	async_direct_end((void *)iocb, ret, false);
+	return 0;
+}
+
+/*
  * The track for a request on pages of FILE that the current thread makes outside an operation: that
  * of its last submission while it is in flight.
  */

@@ -3,6 +3,7 @@
 #ifndef KERNELIO_BIO_H
 #define KERNELIO_BIO_H
 
+#include "async.h"
 #include "late.h"
 #include "queue-ahead.h"
 #include "shares.h"
@@ -126,6 +127,8 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 			(issue_ns ?: now) - value->record.head.time_ns);
 	if (issue_ns)
 		note_waited_for(value->record.issue_ahead_tid, now - issue_ns);
+	if (value->iocb)
+		async_raw_end(value->iocb, value->record.status ?: (int64_t)value->record.bytes);
 	bio_is_late(value, flushed_late(&value->counted));
 	bio_is_late(value, file_late(&value->counted, value->record.head.time_ns));
 	disk_uncount(&value->counted);

@@ -496,6 +496,8 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 		return 0;
 	}
 	queued_fill(value, &q, bio);
+	if (aio_used || uring_used)
+		async_raw_begin(st, &key, value);
 	value->counted.served = images_used && q.journal && q.tid == (uint32_t)q.task->pid;
 	queue_ahead_begin(&q.gendisk, &value->record, &value->counted, flush);
 	queued_follow(value, &q, bio);

@@ -386,6 +386,12 @@ struct bio {
 	struct bio_vec *bi_io_vec;
 };
 
+/* direct I/O on a block device: its first bio is in it */
+struct blkdev_dio {
+	struct kiocb *iocb;
+	struct bio bio;
+};
+
 struct request_queue {
 	struct gendisk *disk;
 	struct elevator_queue *elevator; /* NULL: no I/O scheduler */

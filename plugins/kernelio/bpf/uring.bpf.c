@@ -31,6 +31,14 @@ static __always_inline bool uring_file(struct task_state *st, struct task_struct
 	return true;
 }
 
+/* Room for an operation, too large for the stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct async_op);
+} uring_room SEC(".maps");
+
 /* ST: the thread it is for. Not inlined, for the reason given at bio_queued. */
 static __noinline int uring_queued(struct io_kiocb *request, struct task_state *st)
 {
@@ -38,17 +46,18 @@ static __noinline int uring_queued(struct io_kiocb *request, struct task_state *
 	struct io_rw *transfer = (void *)request;
 	int64_t position = ETA_OFFSET_UNKNOWN, offset;
 	struct async_key key = { .id = (uint64_t)request };
-	struct async_op async = {};
-	uint32_t kind, length;
+	uint32_t kind, length, zero = 0;
+	struct async_op *async = bpf_map_lookup_elem(&uring_room, &zero);
 	bool vector;
 
-	if (!st || paused)
+	if (!st || !async || paused)
 		return 0;
+	__builtin_memset(async, 0, sizeof(*async));
 	uring_used = 1;
 	switch (BPF_CORE_READ(request, opcode)) {
 #define X(number, name, of_kind, of_vector)                                                        \
 	case number:                                                                               \
-		async.op.syscall = KERNELIO_SYS_##name;                                            \
+		async->op.syscall = KERNELIO_SYS_##name;                                           \
 		kind = ETA_OP_##of_kind;                                                           \
 		vector = of_vector;                                                                \
 		break;
@@ -62,19 +71,19 @@ static __noinline int uring_queued(struct io_kiocb *request, struct task_state *
 		return 0;
 	}
 	if (BPF_CORE_READ(request, flags) & REQUEST_FIXED_FILE)
-		async.unknown = 1;
-	else if (!uring_file(st, task, BPF_CORE_READ(request, cqe.fd), kind == ETA_OP_SYNC, &async,
+		async->unknown = 1;
+	else if (!uring_file(st, task, BPF_CORE_READ(request, cqe.fd), kind == ETA_OP_SYNC, async,
 			     &position))
 		return 0;
-	async.op.offset = ETA_OFFSET_UNKNOWN;
+	async->op.offset = ETA_OFFSET_UNKNOWN;
 	if (kind != ETA_OP_SYNC) {
 		offset = BPF_CORE_READ(transfer, kiocb.ki_pos);
-		async.op.offset = offset == -1 ? position : offset;
+		async->op.offset = offset == -1 ? position : offset;
 		length = BPF_CORE_READ(transfer, len);
-		async.op.size =
+		async->op.size =
 			vector ? iovec_bytes(BPF_CORE_READ(transfer, addr), length) : length;
 	}
-	return async_begin(st, &key, &async);
+	return async_begin(st, &key, async);
 }
 
 static __always_inline int uring_submit(struct io_kiocb *request)
