@@ -15,11 +15,12 @@ need_bpf()
 need_ext4()
 ANALYZE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-analyze")
 MERGE = os.path.join(os.environ["SCI_BUILD"], "src", "sci-merge")
+# reads until as many others have run as there must be names, however busy the machine is
 READS = """
-import os, sys, time
+import os, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
-end = time.monotonic() + 2
-while time.monotonic() < end:
+end = os.stat(sys.argv[2]).st_size + 800
+while os.stat(sys.argv[2]).st_size < end:
     for at in range(0, 1 << 20, 4096):
         os.pread(fd, 4096, at)
 """
@@ -29,11 +30,14 @@ with open(cold, "wb") as file:
     file.write(os.urandom(1 << 20))
     os.fsync(file.fileno())
 # each pushes the pages out of memory, and exits
-others = subprocess.Popen(["sh", "-c", 'while :; do dd if="$1" iflag=nocache count=0 status=none; done', "sh", cold])
+ended = path("ended")
+open(ended, "wb").close()
+others = subprocess.Popen(["sh", "-c", 'while :; do dd if="$1" iflag=nocache count=0 status=none; printf . >>"$2"; done',
+                           "sh", cold, ended])
 atexit.register(others.wait)
 atexit.register(others.kill)
 for name, options in ("full", ()), ("light", ("--light",)):
-    spool = trace(name, sys.executable, "-c", READS, cold, options=options)
+    spool = trace(name, sys.executable, "-c", READS, cold, ended, options=options)
     nothing_lost(spool)
     merged = path(name + "-merged.otf2")
     subprocess.run([MERGE, path(name + "/kernel.spool"), "-o", merged], check=True, capture_output=True)
