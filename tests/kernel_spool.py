@@ -15,7 +15,7 @@ DIRECT, SYNC, MISS, APPEND = 1, 2, 4, 8
 BIO_WRITE, BIO_FLUSH, BIO_DISCARD, BIO_META, BIO_READAHEAD, BIO_DIRECT, BIO_SYNC, BIO_SHARE, BIO_LOWER = \
     1, 2, 4, 8, 16, 32, 64, 128, 256
 SLEEP_WHOLE, SLEEP_CHANGES = 0x10000, 0xffff
-SPAN_IOWAIT, SPAN_READER, SPAN_SYNTHETIC, SPAN_PREEMPTED, SPAN_OWN_LIMIT = 1, 2, 4, 8, 32
+SPAN_IOWAIT, SPAN_READER, SPAN_SYNTHETIC, SPAN_PREEMPTED, SPAN_OWN_LIMIT, SPAN_OWN_WORK = 1, 2, 4, 8, 32, 64
 
 Op = collections.namedtuple(
     "Op", "name kind pid tid dev inode offset size ret flags spans_lost begin end spans")
@@ -31,7 +31,7 @@ Rpc = collections.namedtuple("Rpc", "tid pid ahead made sent resent end")  # to 
 File = collections.namedtuple("File", "kind dev inode open_flags fs_magic path")
 Task = collections.namedtuple("Task", "start end tid pid ppid comm cgroup ns_pid ns_tid kernel noted waited")
 Loss = collections.namedtuple("Loss", "type lost produced cpu")
-Wait = collections.namedtuple("Wait", "tid begin end kind who dev inode")
+Wait = collections.namedtuple("Wait", "tid begin end kind flags who dev inode")
 
 
 def span_names():
@@ -131,12 +131,12 @@ class KernelSpool:
             lost, produced = struct.unpack_from("=QQ", data, at + 24)
             self.losses.append(Loss(ident, lost, produced, cpu))
         elif kind == WAIT:
-            begin, stop, what, _flags, _count, who = struct.unpack_from("=QQBBHI", data, at + 64)
+            begin, stop, what, how, _count, who = struct.unpack_from("=QQBBHI", data, at + 64)
             dev, inode = struct.unpack_from("=IQ", data, at + 28)
             assert kinds[what] in ("RUN_QUEUE", "WAKE_UP", "QUOTA", "STOPPED", "FILE_LOCK", "SLEEP", "PAGE_WRITEBACK_WAIT"), kinds[what]
             assert time <= begin <= stop <= end, (kinds[what], time)
             assert (kinds[what] == "FILE_LOCK") == bool(inode), (what, inode)
-            self.waits.append(Wait(ident, begin, stop, kinds[what], who, dev, inode))
+            self.waits.append(Wait(ident, begin, stop, kinds[what], how, who, dev, inode))
         else:
             assert kind == SKIP, ("unexpected record", kind)
 

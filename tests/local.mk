@@ -218,6 +218,7 @@ probe_tests = \
 	tests/cases/kernel-unseen.py \
 	tests/cases/kernel-uring.py \
 	tests/cases/kernel-uring-ready.py \
+	tests/cases/kernel-worker.py \
 	tests/cases/kernel-worked-for.py \
 	tests/cases/kernel-written.py
 kernel_tests += \

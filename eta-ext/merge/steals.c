@@ -84,8 +84,8 @@ static int add_vcpus(struct services *s, const struct eta_defs *defs, size_t gue
 static bool is_kept(const struct eta_region *region)
 {
 	return region->level == ETA_LEVEL_CPU &&
-	       (region->reason == ETA_REASON_RUN_QUEUE || region->reason == ETA_REASON_QUOTA ||
-		region->reason == ETA_REASON_STOPPED);
+	       (region->reason == ETA_REASON_RUN_QUEUE || region->reason == ETA_REASON_OWN_WORK ||
+		region->reason == ETA_REASON_QUOTA || region->reason == ETA_REASON_STOPPED);
 }
 
 static int add_events(struct services *s, const struct eta_defs *defs,

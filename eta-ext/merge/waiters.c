@@ -24,6 +24,7 @@ enum inside inside_of(const struct merge *merge, const struct merge_part *part, 
 	case ETA_REASON_SPIN_LOCK:
 	case ETA_REASON_RUN_QUEUE:
 	case ETA_REASON_WAKE_UP:
+	case ETA_REASON_OWN_WORK:
 		/* nobody runs in a track; a library call is not seen to sleep */
 		return location->track || level == ETA_LEVEL_USER || level == ETA_LEVEL_NONE ? RESTS
 											     : RUNS;

@@ -417,7 +417,7 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 	if (span.kind == ETA_N_SPANS)
 		region = name.kind == ETA_OP_READ ? fs->file_read : fs->file_write;
 	else
-		region = fs->regions[span.kind];
+		region = index_region(expand->index, fs, span.kind, span.flags);
 	if (span.place && place_region(expand->index, span.place) != ETA_NONE)
 		region = place_region(expand->index, span.place);
 	else if (span.place)
@@ -487,7 +487,8 @@ static int expand_waits(struct expand *expand, const struct index_fs *fs,
 
 	for (ssize_t i = 0; rc == 0 && i < n; i++) {
 		const struct expand_span *span = &expand->spans[i];
-		uint32_t region = fs->regions[span->kind], who = span->who;
+		uint32_t region = index_region(expand->index, fs, span->kind, span->flags),
+			 who = span->who;
 
 		if (span->kind == ETA_SPAN_SLEEP) {
 			region = idle_region(expand->index, span->who);

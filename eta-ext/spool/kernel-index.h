@@ -93,7 +93,8 @@ struct spool_index {
 		uint32_t other_wait[ETA_N_LEVELS];
 		uint32_t queue, device, throttled, journal_commit;
 		uint32_t throttled_by_own_limit, reclaim, writeback_wait, fanotify_listener,
-			fuse_server;			/* ETA_NONE: no such file system */
+			fuse_server; /* ETA_NONE: no such file system */
+		uint32_t own_work;
 		uint32_t rpc_queue, retransmit, server; /* where has_rpcs */
 	} regions;
 };
@@ -114,6 +115,10 @@ const struct index_fs *index_find_fs(const struct spool_index *index, uint32_t d
 /* Work of the file system's own read and write functions. */
 #define FS_WORK                                                                                    \
 	(1u << ETA_SPAN_INODE_LOCK | 1u << ETA_SPAN_PAGECACHE_WRITE | 1u << ETA_SPAN_FS_DIRECT)
+
+/* The region of a span of KIND with FLAGS (ETA_SPAN_*) on FS. */
+uint32_t index_region(const struct spool_index *index, const struct index_fs *fs, uint8_t kind,
+		      uint8_t flags);
 
 /* Defines what the regions of INDEX's operations are called (kernel-regions.c). */
 int expand_define(struct eta_trace *trace, struct spool_index *index);

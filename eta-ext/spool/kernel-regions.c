@@ -133,6 +133,10 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		rc = define_fs(trace, &index->fs[i]);
 		kinds |= index->fs[i].span_kinds;
 	}
+	if (rc == 0 && kinds & 1u << ETA_SPAN_RUN_QUEUE) {
+		index->regions.own_work = spool_region(trace, "cpu:own kernel work");
+		rc = index->regions.own_work == ETA_NONE ? -ENOMEM : 0;
+	}
 	if (rc || !(index->has_tracks ||
 		    kinds & (1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)))
 		return rc;
@@ -177,4 +181,11 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		     index->regions.retransmit != ETA_NONE && index->regions.server != ETA_NONE;
 	}
 	return ok ? 0 : -ENOMEM;
+}
+
+uint32_t index_region(const struct spool_index *index, const struct index_fs *fs, uint8_t kind,
+		      uint8_t flags)
+{
+	return kind == ETA_SPAN_RUN_QUEUE && flags & ETA_SPAN_OWN_WORK ? index->regions.own_work
+								       : fs->regions[kind];
 }

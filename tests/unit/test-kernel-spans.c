@@ -45,6 +45,7 @@ struct expansion {
 		ETA_SPAN_##kind, __VA_ARGS__                                                       \
 	}
 #define IOWAIT ETA_SPAN_IOWAIT
+#define OWN_WORK ETA_SPAN_OWN_WORK
 /* 1 / N of a sleep. */
 #define BESIDE(tid, n) ((uint64_t)ETA_SLEEP_WHOLE / (n) << 32 | (tid))
 
@@ -180,6 +181,15 @@ static const struct expansion expansions[] = {
 	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:device@120 -block:device@130 "
 	  "+cpu:wake-up@130 -cpu:wake-up@140 +cpu:run queue@140~9 -cpu:run queue@145 "
 	  "-fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
+	  0 },
+	{ "a kernel thread that works for it has the CPU",
+	  SYS_READ,
+	  { S(FS_DIRECT, 110, 190), S(SLEEP, 120, 130, IOWAIT), S(RUN_QUEUE, 130, 145, OWN_WORK, 9),
+	    S(RUN_QUEUE, 150, 160, 0, 9) },
+	  { { 115, 116, 130 } },
+	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:device@120 -block:device@130 "
+	  "+cpu:own kernel work@130~9 -cpu:own kernel work@145 +cpu:run queue@150~9 "
+	  "-cpu:run queue@160 -fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
 	  0 },
 	{ "waking up from the wait for a lock is part of that",
 	  SYS_WRITE,

@@ -226,7 +226,7 @@ SEPARATE int async_reported(const struct async_key *key)
 	async->ready = (struct eta_span){ .begin_ns = from_ns,
 					  .end_ns = st->idle.came_ns,
 					  .kind = ETA_SPAN_RUN_QUEUE,
-					  .flags = ETA_SPAN_RETURNING,
+					  .flags = ETA_SPAN_RETURNING | st->idle.ready_flags,
 					  .who = st->idle.ready_who };
 	async->op.head.units = (sizeof(async->op) + sizeof(async->ready)) / ETA_UNIT_BYTES;
 	note_waited_for(st->idle.ready_who, st->idle.came_ns - from_ns);

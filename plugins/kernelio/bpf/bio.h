@@ -8,6 +8,7 @@
 #include "queue-ahead.h"
 #include "shares.h"
 #include "status.h"
+#include "works-for.h"
 
 /*
  * Stacked devices (device mapper, md, multipath NVMe) pass a bio on to lower devices: either as
@@ -120,6 +121,7 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 	uint64_t *top;
 
 	value->record.head.end_ns = now;
+	works_for_ended(value->record.owner_tid, now);
 	queue_ahead_end(&value->record, &value->counted, now);
 	if (issue_ns && value->record.issue_ahead_tid == value->record.queue_ahead_tid)
 		issue_ns = 0; /* both in one step */

@@ -474,6 +474,7 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 	uint64_t key = (uint64_t)bio;
 	struct bio_state *value;
 	uint32_t zero = 0;
+	bool recorded;
 
 	q.dev = device->bd_dev;
 	q.gendisk = (uint64_t)device->bd_disk;
@@ -486,7 +487,10 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 	value = bpf_map_lookup_elem(&queue_room, &zero);
 	if (!value)
 		return 0;
-	if (!queued_find(&q, bio)) {
+	recorded = queued_find(&q, bio);
+	if (!q.above)
+		works_for_others(q.owned ? q.tid : q.foreign_tid);
+	if (!recorded) {
 		completion_missed(&key);
 		if (q.foreign_tid)
 			foreign_begin(&key, &q.gendisk, serves_image(&q, bio) ? 0 : q.foreign_tid,

@@ -325,6 +325,7 @@ struct task_io_accounting {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* since 5.14 */
+	void *stack;
 	unsigned int flags;
 	unsigned int in_iowait : 1;
 	unsigned int frozen : 1;

@@ -10,6 +10,7 @@ struct ready {
 	uint64_t quota_ns; /* first, throttled by the quota of its control group */
 	uint64_t awake_ns; /* then its wake-up lasted until this time; 0: it was none */
 	uint32_t who;	   /* then this task ran longest; 0: unknown */
+	uint8_t flags;	   /* ETA_SPAN_OWN_WORK: for the thread itself */
 };
 
 /*
@@ -138,7 +139,9 @@ SEPARATE int idle_switched_in(struct task_state *st, const struct ready *ready, 
 	}
 	if (begin_ns >= now)
 		return 0;
+	flags |= ready->flags;
 	wait_leave(st, begin_ns, now, WAIT_KIND(ETA_SPAN_RUN_QUEUE, flags), ready->who);
+	st->idle.ready_flags = ready->flags;
 	st->idle.ready_ns = begin_ns;
 	st->idle.came_ns = now;
 	st->idle.ready_who = ready->who;

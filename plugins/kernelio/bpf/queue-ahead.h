@@ -5,6 +5,7 @@
 
 #include "disk.h"
 #include "recent.h"
+#include "works-for.h"
 
 #define QUEUE_AHEAD_QUEUED_NS 10000 /* issued within this time of queueing: the same are ahead */
 
@@ -550,6 +551,7 @@ static __always_inline void foreign_end(uint64_t key, uint64_t now)
 
 	if (!counted)
 		return;
+	works_for_ended(counted->tid, now);
 	late = flushed_late(counted);
 	if (late)
 		late_pass(late, counted->by);

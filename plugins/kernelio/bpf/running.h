@@ -201,7 +201,8 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 			span_add(st, ETA_SPAN_QUOTA, st->now.off_ns, from_ns);
 		/* while it was throttled by its quota nobody took its CPU */
 		if (from_ns < now || !ready->quota_ns)
-			span_add_full(st, ETA_SPAN_RUN_QUEUE, from_ns, now, ETA_SPAN_PREEMPTED,
+			span_add_full(st, ETA_SPAN_RUN_QUEUE, from_ns, now,
+				      ETA_SPAN_PREEMPTED | ready->flags,
 				      ready->who
 					      ?: ready->quota_ns ? 0
 								 : st->now.off_who,
@@ -240,7 +241,8 @@ SEPARATE int switched_in(struct task_state *st, const struct ready *ready, uint6
 		woken_ns = ready->awake_ns;
 	}
 	if (woken_ns < now)
-		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, 0, ready->who, 0, 0);
+		span_add_full(st, ETA_SPAN_RUN_QUEUE, woken_ns, now, ready->flags, ready->who, 0,
+			      0);
 	return 0;
 }
 

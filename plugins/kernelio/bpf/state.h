@@ -193,13 +193,13 @@ struct task_state {
 	struct {
 		uint64_t off_ns, wake_ns, ready_ns, came_ns; /* the last wait for a CPU, */
 		uint32_t ready_cpu, ready_who; /* as in struct operation; who had it then */
-		int32_t left_nr;   /* system call that it has left last; -1: none of these */
-		int32_t in_nr;	   /* system call it was in when it left the CPU */
-		uint8_t off;	   /* enum off_cpu */
-		uint8_t returning; /* it was returning from that call, which is recorded */
-		uint8_t unwritten; /* that call did not wait, and is not recorded so far */
-		uint8_t leaves;	   /* it sleeps on the way out of that call */
-		uint8_t pending;   /* what such a sleep will be for */
+		int32_t left_nr;	  /* system call that it has left last; -1: none of these */
+		int32_t in_nr;		  /* system call it was in when it left the CPU */
+		uint8_t off, ready_flags; /* enum off_cpu; of struct ready */
+		uint8_t returning;	  /* it was returning from that call, which is recorded */
+		uint8_t unwritten;	  /* that call did not wait, and is not recorded so far */
+		uint8_t leaves;		  /* it sleeps on the way out of that call */
+		uint8_t pending;	  /* what such a sleep will be for */
 	} idle;
 
 	/* off the CPU, inside or outside operations: see limits.h */

@@ -5,6 +5,7 @@
 #include "fault.h"
 #include "wait-limits.h"
 #include "worker.h"
+#include "works-for.h"
 
 /* of a sleep: what it was for, its end, and the waits for a CPU behind it */
 #define LEAVING_SPANS 4
@@ -299,11 +300,29 @@ SEPARATE int ready_find(const struct cpu_history *s, struct ready *ready, uint64
 }
 
 /*
- * What a thread has waited for that became ready at BEGIN_NS on CPU, was throttled by its quota for
- * QUOTA_NS, and now comes to this CPU, whose history is S. If it moved here from another CPU, it
- * waited for that one.
+ * Thread TID has waited for the CPU since BEGIN_NS. If a kernel thread had it, then for whom: that
+ * is who was in the way.
  */
-static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cpu,
+SEPARATE int ready_for_whom(struct ready *ready, uint32_t tid, uint64_t begin_ns)
+{
+	uint32_t whom;
+
+	if (!ready || !ready->who)
+		return 0;
+	whom = works_for_whom(ready->who, begin_ns);
+	if (whom == tid)
+		ready->flags = ETA_SPAN_OWN_WORK;
+	else if (whom)
+		ready->who = whom;
+	return 0;
+}
+
+/*
+ * What thread TID has waited for that became ready at BEGIN_NS on CPU, was throttled by its quota
+ * for QUOTA_NS, and now comes to this CPU, whose history is S. If it moved here from another CPU,
+ * it waited for that one.
+ */
+static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t tid, uint32_t cpu,
 					      uint64_t begin_ns, uint64_t quota_ns, uint64_t now,
 					      uint32_t prev)
 {
@@ -320,6 +339,7 @@ static __always_inline struct ready ready_for(struct cpu_history *s, uint32_t cp
 		}
 	}
 	ready_find(s, &ready, begin_ns, now, prev);
+	ready_for_whom(&ready, tid, begin_ns);
 	note_waited_for(ready.who, now - begin_ns);
 	return ready;
 }
@@ -446,7 +466,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 		quota_ns = quota_end(st, now - from_ns);
 	if (quota_ns)
 		quota_note(st, task, quota_ns);
-	ready = ready_for(s, cpu, from_ns, quota_ns, now, prev);
+	ready = ready_for(s, st->tid, cpu, from_ns, quota_ns, now, prev);
 	if (st->stop)
 		stop_report(st->pid, st->stop, (wake_ns > off_ns ? wake_ns : now) - off_ns);
 	if (st->held_by)

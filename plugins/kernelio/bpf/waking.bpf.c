@@ -5,6 +5,7 @@
  */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #include "running.h"
+#include "works-for.h"
 
 #include "plugins/kernelio/syscall-list.h"
 
@@ -81,6 +82,41 @@ static __always_inline void lock_released(struct task_struct *task, struct task_
 		wait->who = waker->pid;
 }
 
+/* What TASK has of its stack at most where THREAD_SIZE is at its default. */
+#define STACK_BYTES 16384
+
+/*
+ * Is this CPU in an interrupt, and not at work for the current TASK? The arguments of the probe, at
+ * CTX, are on the stack that is in use: interrupts of the kernel have one of their own. Those of a
+ * program use the task's, which entered the kernel by no call then.
+ */
+static __always_inline bool in_interrupt(void *ctx, struct task_struct *task)
+{
+	uint64_t from_task = (uint64_t)ctx - (uint64_t)task; /* of two pointers, a number */
+
+	barrier_var(from_task);
+	if (from_task + bpf_get_current_task() - (uint64_t)task->stack >= STACK_BYTES)
+		return true;
+	return !(task->flags & TASK_IS_KERNEL_THREAD) &&
+	       SYSCALL_NR((struct pt_regs *)bpf_task_pt_regs(task)) < 0;
+}
+
+/* WAKER wakes a worker: for itself, for whom it works, or as a request ends. */
+static __always_inline void worker_woken(void *ctx, struct task_struct *worker,
+					 struct task_struct *waker)
+{
+	uint32_t whom;
+
+	if (in_interrupt(ctx, waker)) {
+		whom = works_for_whom(0, bpf_ktime_get_ns());
+	} else if (waker->flags & TASK_IS_KERNEL_THREAD) {
+		whom = works_for_whom(waker->pid, bpf_ktime_get_ns());
+	} else {
+		whom = waker->pid;
+	}
+	works_for_set(worker->pid, whom, 0);
+}
+
 /*
  * Unlike sched_wakeup this is reported on the CPU of who wakes. An interrupt may wake, too: not
  * inside of these calls but in moments between, or the registers are those that it interrupted.
@@ -93,6 +129,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	uint64_t from_ns;
 
 	late_wakes(task);
+	if (task->flags & TASK_IS_WORKER && task->flags & TASK_IS_KERNEL_THREAD)
+		worker_woken(ctx, task, waker);
 	lock_released(task, waker);
 	if (!someone_runs() || paused ||
 	    !is_among(wake_calls, SYSCALL_NR((struct pt_regs *)bpf_task_pt_regs(waker))))

@@ -59,6 +59,7 @@
 	X(BLOCK, THROTTLED, DEVICE)                                                                \
 	X(CPU, RUN_QUEUE, NATURE)                                                                  \
 	X(CPU, WAKE_UP, SELF)                                                                      \
+	X(CPU, OWN_WORK, SELF)                                                                     \
 	X(CPU, QUOTA, LIMIT)                                                                       \
 	X(CPU, STOPPED, LIMIT)                                                                     \
 	X(VFS, FROZEN_FILE_SYSTEM, LIMIT)                                                          \

@@ -14,6 +14,7 @@ static bool is_scheduling(const struct eta_region *r)
 	switch (r->reason) {
 	case ETA_REASON_RUN_QUEUE:
 	case ETA_REASON_WAKE_UP:
+	case ETA_REASON_OWN_WORK:
 	case ETA_REASON_OTHER_WAIT:
 	case ETA_REASON_QUEUE:
 	case ETA_REASON_DEVICE:

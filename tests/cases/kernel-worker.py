@@ -1,0 +1,89 @@
+# Kernel threads that have a CPU: a program is not slowed by those that serve it, and who waits for one that serves another
+# program is slowed by that.
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from kernel import need, need_bpf, nothing_lost, path, skip, trace
+from kernel_spool import SPAN_OWN_WORK
+
+need("fio", "losetup", "taskset")
+need_bpf()
+if os.geteuid() != 0:
+    skip("a loop device needs root")
+CPU = str(max(os.sched_getaffinity(0)))
+READS = """
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_RDONLY)
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    for at in range(0, 32 << 20, 65536):
+        os.pread(fd, 65536, at)
+"""
+
+
+def loop(name):
+    with open(path(name), "wb") as file:
+        for _ in range(32):
+            file.write(os.urandom(1 << 20))
+    found = subprocess.run(["losetup", "--find", "--show", path(name)], capture_output=True, text=True)
+    if found.returncode:
+        skip("no loop device: " + found.stderr.strip())
+    atexit.register(subprocess.run, ["losetup", "--detach", found.stdout.strip()])
+    return found.stdout.strip()
+
+
+def fio(device, *options):
+    return ["fio", "--name=job", "--thread", "--ioengine=libaio", "--rw=randread", "--direct=1", "--filename=" + device,
+            "--output=" + path("fio.out"), *options]
+
+
+def is_kernels(tid):
+    """Is TID a worker, or the thread of a CPU's soft interrupts?"""
+    try:
+        with open(f"/proc/{tid}/comm") as file:
+            return file.read().startswith(("kworker/", "ksoftirqd/"))
+    except OSError:
+        return False
+
+
+def record(name, *command):
+    """The waits for a CPU: in which the kernel's threads were at work for who waits; those by whom; of such threads."""
+    spool = trace(name, *command, options=options)
+    nothing_lost(spool)
+    spans = [span for span in spool.waits + [span for op in spool.ops + spool.asyncs for span in op.spans]
+             if span.kind == "RUN_QUEUE"]
+    own, by = 0, {}
+    for span in spans:
+        if span.flags & SPAN_OWN_WORK:
+            own += span.end - span.begin
+        else:
+            by[span.who] = by.get(span.who, 0) + span.end - span.begin
+    workers = sum(ns for tid, ns in by.items() if is_kernels(tid))
+    print(name, "own:", own, "workers:", workers, "all:", by)
+    return own, by, workers
+
+
+device, other = loop("image"), loop("other")
+for options in (), ("--light",):
+    prefix = "light" if options else "full"
+    # workers read the file for it, and soft interrupts end its requests
+    own, _by, workers = record(prefix + "-alone", *fio(device, "--iodepth=8", "--bs=4k", "--size=32m"))
+    assert own > 4 * workers, (own, workers)
+
+    neighbour = subprocess.Popen(["taskset", "-c", CPU, *fio(other, "--iodepth=16", "--bs=64k", "--size=32m", "--time_based",
+                                                             "--runtime=100")], start_new_session=True)
+    try:
+        time.sleep(1)
+        tids = {int(tid) for tid in os.listdir(f"/proc/{neighbour.pid}/task")}
+        own, by, workers = record(prefix, "taskset", "-c", CPU, sys.executable, "-c", READS, path("image"))
+    finally:
+        os.killpg(neighbour.pid, signal.SIGTERM)
+        neighbour.wait()
+    neighbours = sum(ns for tid, ns in by.items() if tid in tids)
+    assert neighbours > 4 * (workers + own), (neighbours, workers, own)
