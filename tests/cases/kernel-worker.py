@@ -56,6 +56,7 @@ def record(name, *command):
     """The waits for a CPU: in which the kernel's threads were at work for who waits; those by whom; of such threads."""
     spool = trace(name, *command, options=options)
     nothing_lost(spool)
+    uring_workers.update(task.tid for task in spool.tasks if task.comm.startswith("iou-"))
     spans = [span for span in spool.waits + [span for op in spool.ops + spool.asyncs for span in op.spans]
              if span.kind == "RUN_QUEUE"]
     own, by = 0, {}
@@ -69,12 +70,23 @@ def record(name, *command):
     return own, by, workers
 
 
+uring_workers = set()
 device, other = loop("image"), loop("other")
 for options in (), ("--light",):
     prefix = "light" if options else "full"
     # workers read the file for it, and soft interrupts end its requests
     own, _by, workers = record(prefix + "-alone", *fio(device, "--iodepth=8", "--bs=4k", "--size=32m"))
     assert own > 4 * workers, (own, workers)
+
+    # the workers of io_uring have one CPU for all
+    command = ["taskset", "-c", CPU, *fio(path("image"), "--iodepth=16", "--bs=4k", "--size=32m", "--force_async=1")]
+    own, by, _workers = record(prefix + "-uring", *(arg.replace("libaio", "io_uring") for arg in command))
+    with open(path("fio.out")) as file:
+        if "io_uring_queue_init" in file.read():
+            print("skip: this kernel refuses io_uring")
+        else:
+            each_other = sum(ns for tid, ns in by.items() if tid in uring_workers)
+            assert own > 4 * each_other, (own, each_other)
 
     neighbour = subprocess.Popen(["taskset", "-c", CPU, *fio(other, "--iodepth=16", "--bs=64k", "--size=32m", "--time_based",
                                                              "--runtime=100")], start_new_session=True)

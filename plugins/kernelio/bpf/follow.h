@@ -5,6 +5,7 @@
 
 #include "filter.h"
 #include "task.h"
+#include "works-for.h"
 
 /* Slots that were given back; those above SLOTS_BEGUN have not been used yet. */
 uint32_t slots_begun __weak;
@@ -130,6 +131,7 @@ static __noinline struct task_state *worker_take(struct task_struct *task)
 		tid = *polls_for;
 	}
 	st->for_tid = tid;
+	works_for_set(own_tid, tid, 0);
 	st->switched = 1;
 	return st;
 }

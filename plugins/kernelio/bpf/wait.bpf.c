@@ -300,8 +300,8 @@ SEPARATE int ready_find(const struct cpu_history *s, struct ready *ready, uint64
 }
 
 /*
- * Thread TID has waited for the CPU since BEGIN_NS. If a kernel thread had it, then for whom: that
- * is who was in the way.
+ * Thread TID, or a worker of io_uring for it, has waited for the CPU since BEGIN_NS. If one that
+ * works for somebody had it, that is who was in the way.
  */
 SEPARATE int ready_for_whom(struct ready *ready, uint32_t tid, uint64_t begin_ns)
 {
@@ -310,7 +310,7 @@ SEPARATE int ready_for_whom(struct ready *ready, uint32_t tid, uint64_t begin_ns
 	if (!ready || !ready->who)
 		return 0;
 	whom = works_for_whom(ready->who, begin_ns);
-	if (whom == tid)
+	if (whom == tid || ready->who == tid)
 		ready->flags = ETA_SPAN_OWN_WORK;
 	else if (whom)
 		ready->who = whom;
@@ -466,7 +466,7 @@ static __always_inline void comes(struct task_state *st, struct task_struct *tas
 		quota_ns = quota_end(st, now - from_ns);
 	if (quota_ns)
 		quota_note(st, task, quota_ns);
-	ready = ready_for(s, st->tid, cpu, from_ns, quota_ns, now, prev);
+	ready = ready_for(s, owner_tid(st), cpu, from_ns, quota_ns, now, prev);
 	if (st->stop)
 		stop_report(st->pid, st->stop, (wake_ns > off_ns ? wake_ns : now) - off_ns);
 	if (st->held_by)

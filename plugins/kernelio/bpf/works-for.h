@@ -1,6 +1,6 @@
 /*
  * For whom kernel threads have a CPU: workers for who has woken them, those of soft interrupts for
- * whose request they end.
+ * whose request they end. Workers of io_uring, for who has submitted to it.
  */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_WORKS_FOR_H
