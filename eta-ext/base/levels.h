@@ -47,7 +47,7 @@
 	X(RUN_QUEUE, CPU, "run queue")                                                             \
 	X(WAKE_UP, CPU, "wake-up")                                                                 \
 	X(QUOTA, CPU, "quota")                                                                     \
-	X(OWN_WORK, CPU, "own kernel work")                                                        \
+	X(OWN_WORK, CPU, "own work")                                                               \
 	X(STOPPED, CPU, "stopped")                                                                 \
 	X(FROZEN_FILE_SYSTEM, VFS, "frozen file system")                                           \
 	X(RECLAIM_AT_OWN_LIMIT, PAGECACHE, "reclaim at own limit")                                 \

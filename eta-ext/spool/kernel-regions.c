@@ -134,7 +134,7 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		kinds |= index->fs[i].span_kinds;
 	}
 	if (rc == 0 && kinds & 1u << ETA_SPAN_RUN_QUEUE) {
-		index->regions.own_work = spool_region(trace, "cpu:own kernel work");
+		index->regions.own_work = spool_region(trace, "cpu:own work");
 		rc = index->regions.own_work == ETA_NONE ? -ENOMEM : 0;
 	}
 	if (rc || !(index->has_tracks ||

@@ -9,6 +9,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from kernel import need_bpf, nothing_lost, path, skip, trace
+from kernel_spool import SPAN_OWN_WORK
 
 need_bpf()
 if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
@@ -20,15 +21,16 @@ SERVER = os.path.join(os.environ["SCI_SRC"], "examples", "causes", "fuse-server.
 READS, DELAY_MS, NEIGHBOURS = 60, 2, 3
 
 
-def mounted(name, *options):
+def mounted(name, *options, delay_ms=DELAY_MS):
     folder = path(name)
     os.mkdir(folder)
-    server = subprocess.Popen(["/usr/bin/python3", SERVER, folder, f"--delay-ms={DELAY_MS}", *options],
+    server = subprocess.Popen(["/usr/bin/python3", SERVER, folder, f"--delay-ms={delay_ms}", *options],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if server.stdout.readline() != "ready\n":
         skip(server.stderr.read().strip())
     atexit.register(server.wait)
     atexit.register(server.terminate)
+    servers.append(server.pid)
     return os.path.join(folder, "data")
 
 
@@ -53,6 +55,7 @@ def spent(spool):
     return sum(op.end - op.begin for op in spool.ops if op.name in ("read", "openat", "close"))
 
 
+servers = []
 for kind, options in (("direct", ()), ("cached", ("--cached",))):
     file = mounted(f"mounted-{kind}", *options)
     subprocess.run(["sh", "-c", "echo 3 >/proc/sys/vm/drop_caches"], check=True)
@@ -82,3 +85,18 @@ for kind, options in (("direct", ()), ("cached", ("--cached",))):
         longer_ns = spent(spool) - alone_ns
         print(f"{name}: {alone_ns / 1e6:.1f} ms alone, {longer_ns / 1e6:.1f} ms longer beside, {lost_ns / 1e6:.1f} ms counted")
         assert 0.7 * longer_ns < lost_ns < 1.3 * longer_ns, (lost_ns, longer_ns)
+
+# a server on the only CPU of who reads is at work for that
+file = mounted("mounted-same-cpu", delay_ms=0)
+CPU = max(os.sched_getaffinity(0))
+os.sched_setaffinity(servers[-1], {CPU})
+READ = "import os, sys; fd = os.open(sys.argv[1], os.O_RDONLY); [os.pread(fd, 4096, 4096 * i) for i in range(5000)]"
+for name, light in (("same-cpu", ()), ("same-cpu-light", ("--light",))):
+    spool = trace(name, "/usr/bin/taskset", "-c", str(CPU), sys.executable, "-c", READ, file, options=light)
+    nothing_lost(spool)
+    behind = [span for span in spool.waits + [span for op in spool.ops for span in op.spans]
+              if span.kind == "RUN_QUEUE" and (span.who == servers[-1] or span.flags & SPAN_OWN_WORK)]
+    own_ns = sum(span.end - span.begin for span in behind if span.flags & SPAN_OWN_WORK)
+    others_ns = sum(span.end - span.begin for span in behind) - own_ns
+    print(f"{name}: {own_ns / 1e6:.1f} ms behind the server for itself, {others_ns / 1e6:.1f} ms for nobody known")
+    assert own_ns > 4 * others_ns, (own_ns, others_ns)

@@ -188,7 +188,7 @@ static const struct expansion expansions[] = {
 	    S(RUN_QUEUE, 150, 160, 0, 9) },
 	  { { 115, 116, 130 } },
 	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:device@120 -block:device@130 "
-	  "+cpu:own kernel work@130~9 -cpu:own kernel work@145 +cpu:run queue@150~9 "
+	  "+cpu:own work@130~9 -cpu:own work@145 +cpu:run queue@150~9 "
 	  "-cpu:run queue@160 -fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
 	  0 },
 	{ "waking up from the wait for a lock is part of that",

@@ -10,16 +10,21 @@
 /* Set once a traced thread has sent one. */
 uint32_t fuse_used;
 
+/* Who REQUEST was made for; 0: unknown, as in a server's PID namespace of its own. */
+static __always_inline uint32_t made_for(const struct fuse_req *request)
+{
+	return BPF_CORE_READ(request, fm, fc, pid_ns, level) ? 0 : BPF_CORE_READ(request, in.h.pid);
+}
+
 /*
  * Is the current task the one that REQUEST was made for? One in the background may be sent by the
- * server, when it has answered another. In a server's own PID namespace the number is another one.
+ * server, when it has answered another.
  */
 static __always_inline bool sends_own(const struct fuse_req *request)
 {
-	uint32_t pid = BPF_CORE_READ(request, in.h.pid);
+	uint32_t tid = made_for(request);
 
-	return !pid || BPF_CORE_READ(request, fm, fc, pid_ns, level) ||
-	       pid == (uint32_t)bpf_get_current_task_btf()->pid;
+	return !tid || tid == (uint32_t)bpf_get_current_task_btf()->pid;
 }
 
 /* Since Linux 6.12. */
@@ -43,10 +48,29 @@ int BPF_PROG(on_fuse_send, const struct fuse_req *request)
 	return 0;
 }
 
+/*
+ * The current task, mostly the server, answers REQUEST at NOW. The end of a file is sent without
+ * who has closed it, by whoever was served before.
+ */
+static __always_inline void server_works(const struct fuse_req *request, uint64_t now)
+{
+	uint32_t server = bpf_get_current_task_btf()->pid, tid = made_for(request);
+	uint32_t what = BPF_CORE_READ(request, in.h.opcode);
+
+	if (!tid && (what == FUSE_RELEASE || what == FUSE_RELEASEDIR))
+		works_for_again(server, now);
+	else
+		works_for_set(server, tid, now);
+}
+
 SEC("tp_btf/fuse_request_end")
 int BPF_PROG(on_fuse_end, const struct fuse_req *request)
 {
+	uint64_t now = bpf_ktime_get_ns();
+
+	if (fuse_used)
+		server_works(request, now);
 	if (foreign_seen)
-		foreign_end((uint64_t)request, bpf_ktime_get_ns());
+		foreign_end((uint64_t)request, now);
 	return 0;
 }

@@ -516,7 +516,10 @@ struct fuse_mount {
 	struct fuse_conn *fc;
 };
 
+#define FUSE_RELEASE 18
+#define FUSE_RELEASEDIR 29
 struct fuse_in_header {
+	uint32_t opcode;
 	uint32_t pid;
 };
 

@@ -1,6 +1,6 @@
 /*
  * For whom kernel threads have a CPU: workers for who has woken them, those of soft interrupts for
- * whose request they end. Workers of io_uring, for who has submitted to it.
+ * whose request they end. So do servers of FUSE. Workers of io_uring, for who has submitted to it.
  */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_WORKS_FOR_H
@@ -46,6 +46,15 @@ static __always_inline void works_for_set(uint32_t worker, uint32_t tid, uint64_
 		*works = one;
 	else if (tid)
 		bpf_map_update_elem(&works_for, &worker, &one, BPF_ANY);
+}
+
+/* WORKER has ended one more at NOW, for whom it was at work before. */
+static __always_inline void works_for_again(uint32_t worker, uint64_t now)
+{
+	struct works_for *works = bpf_map_lookup_elem(&works_for, &worker);
+
+	if (works)
+		works->since_ns = now;
 }
 
 /* A request for TID has ended at NOW. */

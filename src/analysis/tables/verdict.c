@@ -102,8 +102,8 @@
 	  "Threads wake late on idle CPUs: make fewer, larger requests, or look at the "           \
 	  "CPUs' idle states and at the hypervisor.")                                              \
 	X(CPU, OWN_WORK,                                                                           \
-	  "The kernel's threads that serve the threads (workers of loop devices and file "         \
-	  "systems, soft interrupts) have their CPU: give them more CPUs, or issue fewer, "        \
+	  "Who serves the threads (workers of loop devices and file systems, of io_uring, soft "   \
+	  "interrupts, servers of FUSE) has their CPU: give them more CPUs, or issue fewer, "      \
 	  "larger requests.")                                                                      \
 	X(CPU, QUOTA,                                                                              \
 	  "A limit of CPU time stops the threads, nobody else: raise the quota of the "            \
