@@ -31,6 +31,7 @@ def loop(name):
     with open(path(name), "wb") as file:
         for _ in range(32):
             file.write(os.urandom(1 << 20))
+        os.fsync(file.fileno())  # or a worker writes it back later
     found = subprocess.run(["losetup", "--find", "--show", path(name)], capture_output=True, text=True)
     if found.returncode:
         skip("no loop device: " + found.stderr.strip())

@@ -284,7 +284,7 @@ static __always_inline void fault_swapped_in(struct task_state *st, uint64_t now
 			      0);
 }
 
-/* TASK is switched out; SLEEPS: to wait for something. */
+/* TASK is switched out; SLEEPS: to wait for something. It is stopped on its way out of a fault. */
 static inline __noinline int fault_switched_out(struct task_state *st, struct task_struct *task,
 						bool sleeps, uint64_t now)
 {
@@ -293,9 +293,9 @@ static inline __noinline int fault_switched_out(struct task_state *st, struct ta
 	if (!st || st->for_tid)
 		return 0;
 	at = exception_at(task);
-	if (!fault_goes_on(st, at, now)) {
+	if ((st->stop && is_fault(st)) || !fault_goes_on(st, at, now)) {
 		fault_close(st);
-		if (sleeps && at)
+		if (sleeps && at && !st->stop)
 			fault_waits(st, at, now);
 	}
 	/* another reads in what it needs: by readahead, or a thread with the same memory */

@@ -101,7 +101,13 @@ static __always_inline bool in_interrupt(void *ctx, struct task_struct *task)
 	       SYSCALL_NR((struct pt_regs *)bpf_task_pt_regs(task)) < 0;
 }
 
-/* WAKER wakes a worker: for itself, for whom it works, or as a request ends. */
+/* Does WORKER sleep for what it needs in its work, and not for work (TASK_NOLOAD)? */
+static __always_inline bool in_its_work(struct task_struct *worker)
+{
+	return bpf_core_field_exists(worker->__state) && !(worker->__state & 0x400);
+}
+
+/* WAKER gives a worker work: for itself, for whom it works, or as a request ends. */
 static __always_inline void worker_woken(void *ctx, struct task_struct *worker,
 					 struct task_struct *waker)
 {
@@ -129,7 +135,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	uint64_t from_ns;
 
 	late_wakes(task);
-	if (task->flags & TASK_IS_WORKER && task->flags & TASK_IS_KERNEL_THREAD)
+	if (task->flags & TASK_IS_WORKER && task->flags & TASK_IS_KERNEL_THREAD &&
+	    !in_its_work(task))
 		worker_woken(ctx, task, waker);
 	lock_released(task, waker);
 	if (!someone_runs() || paused ||
