@@ -104,5 +104,7 @@ ready = [one for one in spans if one.kind in ("RUN_QUEUE", "WAKE_UP") and begin 
 least, most = reported[2] - reported[1], reported[3] - reported[0]
 print(f"ready for {least} to {most} ns, {lengths(ready)} reported, {spool.total('switches_missed')} switches missed")
 assert least > 5e6, reported
-assert 0.98 * least - 1e6 <= lengths(ready) <= 1.02 * most + 1e6, (least, lengths(ready), most)
+# a switch that a wakeup causes has the time of that in the statistics, before the interrupt was over
+inexact = 1e6 + 50e3 * len(ready)
+assert 0.98 * least - inexact <= lengths(ready) <= 1.02 * most + inexact, (least, lengths(ready), most, len(ready))
 assert spool.total("switches_missed") >= len(ready), spool.properties
