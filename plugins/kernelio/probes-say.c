@@ -104,10 +104,10 @@ static void say_missing(const struct kernelio *k, unsigned level, char *text, si
 {
 	for (size_t i = 0; i < KERNELIO_N_PROBES; i++) {
 		const struct probe *row = probes_row(i);
-		bool lacks = row->need != NEED_EXTRA;
+		/* an extra one is only missed where the kernel has it and does not take ours */
+		bool lacks = row->need != NEED_EXTRA || strstr(k->why[i], "refused") ||
+			     strstr(k->why[i], "attached");
 
-		if (is_function(i)) /* refused though its backend works */
-			lacks = strstr(k->why[i], "refused") || strstr(k->why[i], "attached");
 		if (row->level != level || k->backend[i] || !lacks ||
 		    strcmp(k->why[i], PROBES_LIGHT) == 0 ||
 		    strncmp(k->why[i], PROBES_REPLACED, strlen(PROBES_REPLACED)) == 0)

@@ -2,6 +2,8 @@
 # program is slowed by that.
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
+import collections
+import contextlib
 import os
 import signal
 import subprocess
@@ -18,21 +20,22 @@ if os.geteuid() != 0:
     skip("a loop device needs root")
 CPU = str(max(os.sched_getaffinity(0)))
 READS = """
-import os, sys, time
-fd = os.open(sys.argv[1], os.O_RDONLY)
+import mmap, os, sys, time
+buffer = mmap.mmap(-1, 65536)
+fd = os.open(sys.argv[1], os.O_RDONLY | (os.O_DIRECT if "direct" in sys.argv else 0))
 end = time.monotonic() + 3
 while time.monotonic() < end:
     for at in range(0, 32 << 20, 65536):
-        os.pread(fd, 65536, at)
+        os.preadv(fd, [buffer], at)
 """
 
 
-def loop(name):
+def loop(name, *options):
     with open(path(name), "wb") as file:
         for _ in range(32):
             file.write(os.urandom(1 << 20))
         os.fsync(file.fileno())  # or a worker writes it back later
-    found = subprocess.run(["losetup", "--find", "--show", path(name)], capture_output=True, text=True)
+    found = subprocess.run(["losetup", "--find", "--show", *options, path(name)], capture_output=True, text=True)
     if found.returncode:
         skip("no loop device: " + found.stderr.strip())
     atexit.register(subprocess.run, ["losetup", "--detach", found.stdout.strip()])
@@ -71,8 +74,21 @@ def record(name, *command):
     return own, by, workers
 
 
+@contextlib.contextmanager
+def beside(*command):
+    """The threads of COMMAND, which runs meanwhile."""
+    neighbour = subprocess.Popen(command, start_new_session=True)
+    try:
+        time.sleep(1)
+        yield {int(tid) for tid in os.listdir(f"/proc/{neighbour.pid}/task")}
+    finally:
+        os.killpg(neighbour.pid, signal.SIGTERM)
+        neighbour.wait()
+
+
+ENDLESS = "--iodepth=16", "--bs=64k", "--size=32m", "--time_based", "--runtime=100"
 uring_workers = set()
-device, other = loop("image"), loop("other")
+device, other, direct = loop("image"), loop("other"), loop("direct", "--direct-io=on")
 for options in (), ("--light",):
     prefix = "light" if options else "full"
     # workers read the file for it, and soft interrupts end its requests
@@ -89,14 +105,17 @@ for options in (), ("--light",):
             each_other = sum(ns for tid, ns in by.items() if tid in uring_workers)
             assert own > 4 * each_other, (own, each_other)
 
-    neighbour = subprocess.Popen(["taskset", "-c", CPU, *fio(other, "--iodepth=16", "--bs=64k", "--size=32m", "--time_based",
-                                                             "--runtime=100")], start_new_session=True)
-    try:
-        time.sleep(1)
-        tids = {int(tid) for tid in os.listdir(f"/proc/{neighbour.pid}/task")}
+    with beside("taskset", "-c", CPU, *fio(other, *ENDLESS)) as tids:
         own, by, workers = record(prefix, "taskset", "-c", CPU, sys.executable, "-c", READS, path("image"))
-    finally:
-        os.killpg(neighbour.pid, signal.SIGTERM)
-        neighbour.wait()
     neighbours = sum(ns for tid, ns in by.items() if tid in tids)
     assert neighbours > 4 * (workers + own), (neighbours, workers, own)
+
+    # and so on the disk: its requests to the file of its loop device are a worker's
+    with beside(*fio(direct, *ENDLESS)) as tids:
+        spool = trace(prefix + "-disk", sys.executable, "-c", READS, path("image"), "direct", options=options)
+    behind = collections.Counter()
+    for bio in spool.bios:
+        who = "the user" if bio.queue_ahead_tid in tids else "workers" if is_kernels(bio.queue_ahead_tid) else "others"
+        behind[who] += bio.queue_ahead
+    print(prefix, "requests ahead on the disk:", dict(behind))
+    assert behind["the user"] > 4 * behind["workers"], behind

@@ -121,7 +121,7 @@ static __always_inline void bio_finish(uint64_t key, struct bio_state *value, ui
 	uint64_t *top;
 
 	value->record.head.end_ns = now;
-	works_for_ended(value->record.owner_tid, now);
+	works_for_ended(value->record.owner_tid, true, now);
 	queue_ahead_end(&value->record, &value->counted, now);
 	if (issue_ns && value->record.issue_ahead_tid == value->record.queue_ahead_tid)
 		issue_ns = 0; /* both in one step */

@@ -131,7 +131,7 @@ static __noinline struct task_state *worker_take(struct task_struct *task)
 		tid = *polls_for;
 	}
 	st->for_tid = tid;
-	works_for_set(own_tid, tid, 0);
+	works_for_set(own_tid, tid, true, 0);
 	st->switched = 1;
 	return st;
 }

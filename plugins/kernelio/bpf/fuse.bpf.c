@@ -60,7 +60,7 @@ static __always_inline void server_works(const struct fuse_req *request, uint64_
 	if (!tid && (what == FUSE_RELEASE || what == FUSE_RELEASEDIR))
 		works_for_again(server, now);
 	else
-		works_for_set(server, tid, now);
+		works_for_set(server, tid, false, now);
 }
 
 SEC("tp_btf/fuse_request_end")

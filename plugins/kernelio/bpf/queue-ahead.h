@@ -466,16 +466,17 @@ SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_
 {
 	uint32_t written = how & FOREIGN_WRITES ? bytes : 0;
 	bool flush = how & FOREIGN_FLUSHES;
-	struct counted counted = { .tid = tid, .on_disk = 1, .served = !tid }, *before;
+	struct counted counted = { .on_disk = 1, .served = !tid }, *before;
 	struct disk *disk = disk_of(gendisk, &counted.disk);
 	uint64_t now, address;
 
 	if (!disk || !key)
 		return 0;
 	address = *key;
+	now = bpf_ktime_get_ns();
+	counted.tid = tid = works_for_untraced(tid, now);
 	if (tid && (flush || written))
 		disk_writes(disk, written, true, flush);
-	now = bpf_ktime_get_ns();
 	bytes_note(disk, tid, bytes, now);
 	before = bpf_map_lookup_elem(&foreign_bios, &address);
 	if (before)
@@ -551,7 +552,7 @@ static __always_inline void foreign_end(uint64_t key, uint64_t now)
 
 	if (!counted)
 		return;
-	works_for_ended(counted->tid, now);
+	works_for_ended(counted->tid, false, now);
 	late = flushed_late(counted);
 	if (late)
 		late_pass(late, counted->by);

@@ -90,6 +90,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	struct task_state *st = own ? slot_state(own->slot) : NULL;
 	uint32_t tid = task->pid;
 
+	works_for_forget(tid);
 	if (!st) {
 		note_exited(task);
 		return 0;

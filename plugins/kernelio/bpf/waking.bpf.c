@@ -111,16 +111,22 @@ static __always_inline bool in_its_work(struct task_struct *worker)
 static __always_inline void worker_woken(void *ctx, struct task_struct *worker,
 					 struct task_struct *waker)
 {
-	uint32_t whom;
+	bool interrupt = in_interrupt(ctx, waker);
+	struct works_for *works;
+	uint64_t now;
 
-	if (in_interrupt(ctx, waker)) {
-		whom = works_for_whom(0, bpf_ktime_get_ns());
-	} else if (waker->flags & TASK_IS_KERNEL_THREAD) {
-		whom = works_for_whom(waker->pid, bpf_ktime_get_ns());
-	} else {
-		whom = waker->pid;
+	if (!interrupt && !(waker->flags & TASK_IS_KERNEL_THREAD)) {
+		works_for_set(worker->pid, waker->pid, task_state_of(waker) != NULL, 0);
+		return;
 	}
-	works_for_set(worker->pid, whom, 0);
+	now = bpf_ktime_get_ns();
+	works = works_for_find(interrupt ? 0 : waker->pid, now);
+	if (!works)
+		works_for_set(worker->pid, 0, false, 0);
+	else if (works->writes_back)
+		works_for_set(worker->pid, waker->pid, false, 0);
+	else
+		works_for_set(worker->pid, works->tid, works->traced, 0);
 }
 
 /*

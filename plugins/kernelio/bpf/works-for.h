@@ -9,6 +9,8 @@
 #include "state.h"
 
 #define TASK_IS_WORKER 0x20 /* PF_WQ_WORKER: of a work queue */
+/* PF_LOCAL_THROTTLE: it has the file of a loop device read or written */
+#define TASK_SERVES_LOOP 0x00100000
 
 /* How long after the end of a request what follows may be for it. */
 #define WORKS_FOR_NS 100000
@@ -17,7 +19,8 @@ struct works_for {
 	uint64_t since_ns;    /* it ended a request then; 0: it was woken, and this holds until it
 				 sleeps */
 	uint32_t tid;	      /* 0: it is not known */
-	uint32_t writes_back; /* for others than who has woken it: see `worked` */
+	uint16_t traced;      /* that thread is */
+	uint16_t writes_back; /* for others than who has woken it: see `worked` */
 };
 
 /* By tid of the kernel thread. */
@@ -37,15 +40,23 @@ struct {
 } ended_for __weak SEC(".maps");
 
 /* Kernel thread WORKER works for TID, see struct works_for. */
-static __always_inline void works_for_set(uint32_t worker, uint32_t tid, uint64_t since_ns)
+static __always_inline void works_for_set(uint32_t worker, uint32_t tid, bool traced,
+					  uint64_t since_ns)
 {
-	struct works_for one = { .since_ns = since_ns, .tid = tid };
+	struct works_for one = { .since_ns = since_ns, .tid = tid, .traced = traced };
 	struct works_for *works = bpf_map_lookup_elem(&works_for, &worker);
 
 	if (works)
 		*works = one;
 	else if (tid)
 		bpf_map_update_elem(&works_for, &worker, &one, BPF_ANY);
+}
+
+/* TID has exited: a later thread may have its number. */
+static __always_inline void works_for_forget(uint32_t tid)
+{
+	if (bpf_map_lookup_elem(&works_for, &tid))
+		bpf_map_delete_elem(&works_for, &tid);
 }
 
 /* WORKER has ended one more at NOW, for whom it was at work before. */
@@ -57,8 +68,8 @@ static __always_inline void works_for_again(uint32_t worker, uint64_t now)
 		works->since_ns = now;
 }
 
-/* A request for TID has ended at NOW. */
-SEPARATE int works_for_ended(uint32_t tid, uint64_t now)
+/* A request for TID, which is TRACED or not, has ended at NOW. */
+SEPARATE int works_for_ended(uint32_t tid, bool traced, uint64_t now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	uint32_t zero = 0;
@@ -66,10 +77,11 @@ SEPARATE int works_for_ended(uint32_t tid, uint64_t now)
 
 	if (ended) {
 		ended->tid = tid;
+		ended->traced = traced;
 		ended->since_ns = now;
 	}
 	if (task->flags & TASK_IS_KERNEL_THREAD && !(task->flags & TASK_IS_WORKER) && task->pid)
-		works_for_set(task->pid, tid, now);
+		works_for_set(task->pid, tid, traced, now);
 	return 0;
 }
 
@@ -89,21 +101,46 @@ SEPARATE int works_for_others(uint32_t tid)
 }
 
 /*
- * For whom kernel thread WHO had a CPU, for which somebody waits since BEGIN_NS; WHO 0: an
- * interrupt of this CPU. Returns WHO where it is for several, 0 if it is not known.
+ * What is known at NOW of whom kernel thread WHO works for; WHO 0: an interrupt of this CPU. NULL:
+ * nothing.
  */
-static __always_inline uint32_t works_for_whom(uint32_t who, uint64_t begin_ns)
+static __always_inline struct works_for *works_for_find(uint32_t who, uint64_t now)
 {
 	struct works_for *works =
 		who ? bpf_map_lookup_elem(&works_for, &who) : bpf_map_lookup_elem(&ended_for, &who);
 
+	if (!works || (works->since_ns && works->since_ns + WORKS_FOR_NS < now))
+		return NULL;
+	return works;
+}
+
+/*
+ * For whom kernel thread WHO had a CPU, for which somebody waits since BEGIN_NS. Returns WHO where
+ * it is for several, 0 if it is not known.
+ */
+static __always_inline uint32_t works_for_whom(uint32_t who, uint64_t begin_ns)
+{
+	struct works_for *works = works_for_find(who, begin_ns);
+
 	if (!works)
 		return 0;
-	if (works->writes_back)
-		return who; /* the analysis divides its time */
-	if (works->since_ns && works->since_ns + WORKS_FOR_NS < begin_ns)
-		return 0;
-	return works->tid;
+	return works->writes_back ? who : works->tid; /* the analysis divides its time */
+}
+
+/*
+ * Who has the current task queue a request that counts as TID's: the untraced user of a loop
+ * device, if TID is its worker. Those of traced ones are found by their requests.
+ */
+static __always_inline uint32_t works_for_untraced(uint32_t tid, uint64_t now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct works_for *works;
+
+	if (!(task->flags & TASK_IS_WORKER) || !(task->flags & TASK_SERVES_LOOP) ||
+	    tid != (uint32_t)task->pid)
+		return tid;
+	works = works_for_find(tid, now);
+	return works && works->tid && !works->traced && !works->writes_back ? works->tid : tid;
 }
 
 #endif
