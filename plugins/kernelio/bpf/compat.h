@@ -33,6 +33,11 @@
 	X((regs)->r13)                                                                             \
 	X((regs)->r14)                                                                             \
 	X((regs)->r15)
+/* what a call does not keep, but an exception does */
+#define SCRATCH_REGISTERS(regs, X)                                                                 \
+	X((regs)->ax)                                                                              \
+	X((regs)->cx)                                                                              \
+	X((regs)->r11)
 #elif defined(__TARGET_ARCH_arm64)
 #define SYSCALL_NR(regs) ((regs)->syscallno)
 #define SYSCALL_ARG0(regs) ((regs)->regs[0]) /* sys_enter only: the result overwrites it */
@@ -61,6 +66,21 @@
 	X((regs)->regs[27])                                                                        \
 	X((regs)->regs[28])                                                                        \
 	X((regs)->regs[29])
+#define SCRATCH_REGISTERS(regs, X)                                                                 \
+	X((regs)->regs[0])                                                                         \
+	X((regs)->regs[6])                                                                         \
+	X((regs)->regs[7])                                                                         \
+	X((regs)->regs[8])                                                                         \
+	X((regs)->regs[9])                                                                         \
+	X((regs)->regs[10])                                                                        \
+	X((regs)->regs[11])                                                                        \
+	X((regs)->regs[12])                                                                        \
+	X((regs)->regs[13])                                                                        \
+	X((regs)->regs[14])                                                                        \
+	X((regs)->regs[15])                                                                        \
+	X((regs)->regs[16])                                                                        \
+	X((regs)->regs[17])                                                                        \
+	X((regs)->regs[18])
 #endif
 
 /*

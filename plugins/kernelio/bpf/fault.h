@@ -144,12 +144,33 @@ SEPARATE int fault_close(struct task_state *st)
 }
 
 /*
+ * What the program's registers were when the current task entered the kernel. They stay what they
+ * are in a fault, and mostly have its address among them.
+ */
+static __always_inline uint64_t faulting_registers(void)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	uint64_t sum = registers_sum(regs);
+
+#define X(value) sum = REGISTERS_MIX(sum, value);
+	SCRATCH_REGISTERS(regs, X)
+#undef X
+	return sum;
+}
+
+/* Is the current task still in the fault that ST was in? In a loop the next is at the same place. */
+SEPARATE int fault_is_same(const struct task_state *st)
+{
+	return st && st->fault.registers == faulting_registers();
+}
+
+/*
  * Is the current operation a fault without a reported end, and does what is seen at NOW, with the
  * program at AT, still belong to it?
  */
 static __always_inline bool fault_goes_on(const struct task_state *st, uint64_t at, uint64_t now)
 {
-	return st->active && st->fault.endless && st->fault.at == at &&
+	return st->active && st->fault.endless && st->fault.at == at && fault_is_same(st) &&
 	       (st->now.reclaim_ns || now < endless_last_ns(st) + FAULT_GAP_NS);
 }
 
@@ -171,13 +192,6 @@ static __always_inline struct task_state *sure_operation(void)
 	return st;
 }
 
-/* What the program's registers were when the current task entered the kernel: among them, mostly,
- * the address. */
-static __always_inline uint64_t faulting_registers(void)
-{
-	return registers_sum((void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
-}
-
 /* A thread outside any operation waits in an exception: begins a fault. */
 static __always_inline void fault_waits(struct task_state *st, uint64_t at, uint64_t now)
 {
@@ -196,6 +210,7 @@ static __always_inline void fault_waits(struct task_state *st, uint64_t at, uint
 	st->fault.mapping = 0;
 	st->fault.endless = 1;
 	st->fault.at = at;
+	st->fault.registers = faulting_registers();
 	endless_seen(st, now);
 }
 

@@ -554,7 +554,7 @@ struct bpf_iter__task_file {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, ax, orig_ax, ip, sp;
+	unsigned long di, si, dx, r10, r8, r9, ax, cx, r11, orig_ax, ip, sp;
 	unsigned long bx, bp, r12, r13, r14, r15;
 };
 #elif defined(__TARGET_ARCH_arm64)
