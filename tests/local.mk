@@ -194,6 +194,7 @@ probe_tests = \
 	tests/cases/kernel-flushed.py \
 	tests/cases/kernel-fs.py \
 	tests/cases/kernel-fuse.py \
+	tests/cases/kernel-habits.py \
 	tests/cases/kernel-late.py \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-light-syncs.py \

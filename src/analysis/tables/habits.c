@@ -12,6 +12,13 @@
 
 /* ---- room ---- */
 
+/* Is it a transfer by a system call, and not by the C library, which has a buffer? */
+static bool is_system_call(const char *name)
+{
+	return strncmp(name, "read", 4) == 0 || strncmp(name, "write", 5) == 0 ||
+	       strncmp(name, "pread", 5) == 0 || strncmp(name, "pwrite", 6) == 0;
+}
+
 static int habits_open(struct habits *h, const struct eta_defs *defs)
 {
 	uint32_t n = defs->n_regions ? defs->n_regions : 1;
@@ -19,16 +26,15 @@ static int habits_open(struct habits *h, const struct eta_defs *defs)
 
 	h->functions = calloc(n, sizeof(*h->functions));
 	h->kinds = calloc(n, sizeof(*h->kinds));
+	h->system_calls = calloc(n, sizeof(*h->system_calls));
 	h->positions = calloc(handles, sizeof(*h->positions));
 	h->position_of = calloc(handles, sizeof(*h->position_of));
-	if (!h->functions || !h->kinds || !h->positions || !h->position_of)
+	if (!h->functions || !h->kinds || !h->system_calls || !h->positions || !h->position_of)
 		return -ENOMEM;
 	h->n_functions = n;
 	h->n_handles = handles;
 	for (uint32_t i = 0; i < defs->n_regions; i++) {
-		enum eta_level level = defs->regions[i].level;
-
-		h->has_levels |= level > ETA_LEVEL_USER && level < ETA_LEVEL_NONE;
+		h->system_calls[i] = is_system_call(defs->regions[i].name);
 	}
 	return 0;
 }
@@ -55,6 +61,7 @@ void habits_free(struct habits *h)
 	free(h->files);
 	free(h->functions);
 	free(h->kinds);
+	free(h->system_calls);
 	free(h->positions);
 	free(h->position_of);
 	memset(h, 0, sizeof(*h));
@@ -80,13 +87,14 @@ static enum habit_kind kind_of(struct habits *h, const struct eta_defs *defs,
 	return kind;
 }
 
-/* Did the call reach the kernel? A stdio call answered from the buffer costs next to nothing. */
-static bool reached_kernel(const struct habits *h, const struct operation *op, const char *name)
+/*
+ * Did the call reach the kernel? A stdio call answered from the buffer costs next to nothing. In
+ * light mode those that did not wait have no part of the kernel, either.
+ */
+static bool reached_kernel(const struct habits *h, const struct operation *op)
 {
-	if (!h->has_levels)
-		return strncmp(name, "read", 4) == 0 || strncmp(name, "write", 5) == 0 ||
-		       strncmp(name, "pread", 5) == 0 || strncmp(name, "pwrite", 6) == 0;
-	return op->cells & ~cells_of_level(ETA_LEVEL_USER) & ~cells_of_level(ETA_LEVEL_CPU);
+	return h->system_calls[op->region] ||
+	       op->cells & ~cells_of_level(ETA_LEVEL_USER) & ~cells_of_level(ETA_LEVEL_CPU);
 }
 
 /* Did it wait for the device? What a limit throttles takes as long in any order. */
@@ -173,8 +181,7 @@ int habits_add(struct habits *h, const struct eta_defs *defs, const struct opera
 	function->bytes += op->bytes;
 	kind = kind_of(h, defs, op);
 	offset = offset_of(h, op, location);
-	if ((kind == HABIT_READ || kind == HABIT_WRITE) &&
-	    !reached_kernel(h, op, defs->regions[op->region].name))
+	if ((kind == HABIT_READ || kind == HABIT_WRITE) && !reached_kernel(h, op))
 		return 0;
 	f = &h->files[file];
 	if (f->location != location + 1) {

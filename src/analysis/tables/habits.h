@@ -50,8 +50,8 @@ struct habits {
 	uint64_t *positions;   /* per handle, of the location under way */
 	uint32_t *position_of; /* location + 1 of `positions` */
 	uint32_t n_handles;
-	uint8_t *kinds; /* per region: 1 + enum habit_kind, by its name */
-	bool has_levels;
+	uint8_t *kinds;	    /* per region: 1 + enum habit_kind, by its name */
+	bool *system_calls; /* per region: a transfer by such a call, by its name */
 };
 
 /* Notes OP on FILE by LOCATION. 0 or -ENOMEM. */
