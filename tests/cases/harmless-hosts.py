@@ -43,7 +43,7 @@ for kind, commands, n_few in (((), COMMANDS, FEW), (("ranks",), RANKS, FEW), (("
     for command in commands:
         few, many = (memory(*command, f"{n}.otf2") for n in (n_few, 4 * n_few))
         # a square would be sixteen times as much. How many windows of a trace are in memory at a time differs from run
-        # to run: 84 to 114 MB of FEW that wait for a busy disk, 323 to 399 MB of 4 * FEW
-        if many > 6 * few + 49152:
+        # to run: 84 to 114 MB of FEW that wait for a busy disk, 323 to 399 MB of 4 * FEW; 25 or 30 of FEW / 4 with a lock
+        if many > 6 * few + 65536:
             sys.exit(f"FAILED: {command} {kind}: {few} KiB of {n_few}, {many} of {4 * n_few}")
 os.chdir("/")
