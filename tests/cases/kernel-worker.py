@@ -11,10 +11,10 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import need, need_bpf, nothing_lost, path, skip, trace
+from kernel import loop_fs, need, need_bpf, nothing_lost, path, skip, trace
 from kernel_spool import SPAN_OWN_WORK
 
-need("fio", "losetup", "taskset")
+need("fio", "losetup", "pgrep", "taskset")
 need_bpf()
 if os.geteuid() != 0:
     skip("a loop device needs root")
@@ -89,11 +89,20 @@ def beside(*command):
 ENDLESS = "--iodepth=16", "--bs=64k", "--size=32m", "--time_based", "--runtime=100"
 uring_workers = set()
 device, other, direct = loop("image"), loop("other"), loop("direct", "--direct-io=on")
+ext4, folder = loop_fs("ext4", 64)
+journal = {int(tid) for tid in subprocess.run(["pgrep", "jbd2/" + os.path.basename(ext4)], capture_output=True, text=True,
+                                              check=True).stdout.split()}
 for options in (), ("--light",):
     prefix = "light" if options else "full"
     # workers read the file for it, and soft interrupts end its requests
     own, _by, workers = record(prefix + "-alone", *fio(device, "--iodepth=8", "--bs=4k", "--size=32m"))
     assert own > 4 * workers, (own, workers)
+
+    # the journal's thread writes for it
+    own, by, _workers = record(prefix + "-syncs", "taskset", "-c", CPU, "fio", "--name=job", "--rw=write", "--bs=4k", "--size=8m",
+                               "--fsync=1", "--directory=" + folder, "--output=" + path("fio.out"))
+    journals = sum(ns for tid, ns in by.items() if tid in journal)
+    assert own > 20 * journals, (own, journals)
 
     # the workers of io_uring have one CPU for all
     command = ["taskset", "-c", CPU, *fio(path("image"), "--iodepth=16", "--bs=4k", "--size=32m", "--force_async=1")]

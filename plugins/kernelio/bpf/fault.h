@@ -158,7 +158,8 @@ static __always_inline uint64_t faulting_registers(void)
 	return sum;
 }
 
-/* Is the current task still in the fault that ST was in? In a loop the next is at the same place. */
+/* Is the current task still in the fault that ST was in? In a loop the next is at the same place.
+ */
 SEPARATE int fault_is_same(const struct task_state *st)
 {
 	return st && st->fault.registers == faulting_registers();

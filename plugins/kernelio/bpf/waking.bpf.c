@@ -9,7 +9,10 @@
 
 #include "plugins/kernelio/syscall-list.h"
 
+#define TASK_INTERRUPTIBLE 1
 #define TASK_UNINTERRUPTIBLE 2
+#define TASK_NOLOAD 0x400
+#define TASK_MAKES_ROOM 0x30000 /* PF_KSWAPD, PF_KCOMPACTD */
 
 /*
  * System calls in which threads wait for each other, and by which they wake each other; set before
@@ -101,13 +104,21 @@ static __always_inline bool in_interrupt(void *ctx, struct task_struct *task)
 	       SYSCALL_NR((struct pt_regs *)bpf_task_pt_regs(task)) < 0;
 }
 
-/* Does WORKER sleep for what it needs in its work, and not for work (TASK_NOLOAD)? */
-static __always_inline bool in_its_work(struct task_struct *worker)
+/*
+ * Is TASK a kernel thread that sleeps for work, and not in its work for what it needs there? Those
+ * that make room in memory work for all, whoever has found that there is none.
+ */
+static __always_inline bool sleeps_for_work(struct task_struct *task)
 {
-	return bpf_core_field_exists(worker->__state) && !(worker->__state & 0x400);
+	if (!(task->flags & TASK_IS_KERNEL_THREAD) || task->flags & TASK_MAKES_ROOM)
+		return false;
+	if (!bpf_core_field_exists(task->__state))
+		return true;
+	return task->__state &
+	       (task->flags & TASK_IS_WORKER ? TASK_NOLOAD : TASK_NOLOAD | TASK_INTERRUPTIBLE);
 }
 
-/* WAKER gives a worker work: for itself, for whom it works, or as a request ends. */
+/* WAKER gives a kernel thread work: for itself, for whom it works, or as a request ends. */
 static __always_inline void worker_woken(void *ctx, struct task_struct *worker,
 					 struct task_struct *waker)
 {
@@ -141,8 +152,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	uint64_t from_ns;
 
 	late_wakes(task);
-	if (task->flags & TASK_IS_WORKER && task->flags & TASK_IS_KERNEL_THREAD &&
-	    !in_its_work(task))
+	if (sleeps_for_work(task))
 		worker_woken(ctx, task, waker);
 	lock_released(task, waker);
 	if (!someone_runs() || paused ||

@@ -1,6 +1,7 @@
 /*
- * For whom kernel threads have a CPU: workers for who has woken them, those of soft interrupts for
- * whose request they end. So do servers of FUSE. Workers of io_uring, for who has submitted to it.
+ * For whom kernel threads have a CPU: mostly for who has woken them, those of soft interrupts
+ * (ksoftirqd) for whose request they end. So do servers of FUSE. Workers of io_uring, for who has
+ * submitted to it.
  */
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 #ifndef KERNELIO_WORKS_FOR_H
@@ -80,7 +81,9 @@ SEPARATE int works_for_ended(uint32_t tid, bool traced, uint64_t now)
 		ended->traced = traced;
 		ended->since_ns = now;
 	}
-	if (task->flags & TASK_IS_KERNEL_THREAD && !(task->flags & TASK_IS_WORKER) && task->pid)
+	/* an interrupt of any other that ends one is not its work */
+	if (task->flags & TASK_IS_KERNEL_THREAD && task->comm[0] == 'k' && task->comm[1] == 's' &&
+	    task->comm[2] == 'o')
 		works_for_set(task->pid, tid, traced, now);
 	return 0;
 }
