@@ -18,7 +18,8 @@ lower, below = loop_fs("ext4", 192)
 upper, folder = loop_fs("ext4", 96, below=below)
 if subprocess.run(["losetup", "--direct-io=on", upper], stderr=subprocess.DEVNULL).returncode:
     skip("loop devices do no direct I/O here")
-FROZEN_NS, MEGABYTES = 200000000, 32
+FROZEN_NS = 200000000
+MUCH, FEW = 32, 8  # MiB that use up a limit, and that do not
 
 # what it writes last has no blocks below, and needs the file system there
 PROGRAM = """
@@ -39,13 +40,13 @@ def freeze(how):
     subprocess.run(["fsfreeze", how, below], check=True)
 
 
-def others(ready, go, writes, pids):
-    """Once the program is READY: a neighbour that WRITES and ends; then nothing goes on below until it has waited."""
+def others(ready, go, megabytes, pids):
+    """Once the program is READY a neighbour writes MEGABYTES and ends; then nothing goes on below until it has waited."""
     while not os.path.exists(ready):
         time.sleep(0.001)
-    if writes:
+    if megabytes:
         with subprocess.Popen(["dd", "if=/dev/zero", "of=" + os.path.join(folder, "neighbour"), "bs=1M", "oflag=direct",
-                               f"count={MEGABYTES}", "conv=notrunc"], stderr=subprocess.DEVNULL) as dd:
+                               f"count={megabytes}", "conv=notrunc"], stderr=subprocess.DEVNULL) as dd:
             pids.append(dd.pid)
     freeze("-f")
     try:
@@ -55,13 +56,13 @@ def others(ready, go, writes, pids):
         freeze("-u")
 
 
-def run(name, writes):
+def run(name, megabytes):
     """The last request of the program; the neighbour's pid."""
     data, ready, go, pids = os.path.join(folder, name), path(name + ".ready"), path(name + ".go"), []
     with open(data, "wb") as file:
         os.posix_fallocate(file.fileno(), 0, 2 << 20)
         os.fsync(file.fileno())
-    beside = threading.Thread(target=others, args=(ready, go, writes, pids))
+    beside = threading.Thread(target=others, args=(ready, go, megabytes, pids))
     beside.start()
     spool = trace(name, "/usr/bin/python3", "-c", PROGRAM, data, ready, go)
     beside.join()
@@ -78,10 +79,11 @@ def run(name, writes):
 
 
 with open(os.path.join(folder, "neighbour"), "wb") as file:
-    os.posix_fallocate(file.fileno(), 0, MEGABYTES << 20)
+    os.posix_fallocate(file.fileno(), 0, MUCH << 20)
     os.fsync(file.fileno())
-request, _, _ = run("alone", False)
-assert not request.device_foreign and not request.foreign_tid, request
-request, took, (pid,) = run("after", True)
+for name, megabytes in ("alone", 0), ("after-few", FEW):
+    request, _, _ = run(name, megabytes)
+    assert not request.device_foreign and not request.foreign_tid, request
+request, took, (pid,) = run("after", MUCH)
 assert request.foreign_tid == pid, (request, pid)
 assert 0.9 * took < request.device_foreign <= took, (request, took)

@@ -15,7 +15,7 @@
 
 /* A disk without a limit takes less for one request, also one that turns. */
 #define LIMITED_NS 20000000ULL
-#define LIMITED_BYTES (1 << 20) /* fewer of others use up no limit */
+#define LIMITED_BYTES (16 << 20) /* fewer of others use up no limit */
 #define ALONE_OWN 4 /* requests of one thread's own that may be there: those of a readahead */
 
 /* The clock of DISK's recent bytes goes on to NOW. */
