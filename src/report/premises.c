@@ -106,16 +106,21 @@ static void put_synchronous(const struct file_habit *f, const char *name, char *
 		report_duration((int64_t)(c->ns / c->n)).text);
 }
 
-static bool waits_small(const struct habit_order *o)
+/*
+ * Do reads of F in order O wait for the device one by one? Of those that are under way at the same
+ * time, on tracks of their own, the order is not known, and there are several already.
+ */
+static bool waits_small(const struct file_habit *f, const struct habit_order *o)
 {
-	return o->n >= MANY && o->bytes < o->n * WELL_BYTES && 10 * o->waited >= o->n;
+	return f->habit.read_tracks <= 1 && o->n >= MANY && o->bytes < o->n * WELL_BYTES &&
+	       10 * o->waited >= o->n;
 }
 
 static uint64_t random_reads(const struct file_habit *f)
 {
 	const struct habit_order *o = &READS(f)->elsewhere;
 
-	return waits_small(o) ? o->waited_ns : 0;
+	return waits_small(f, o) ? o->waited_ns : 0;
 }
 
 static void tell_random_reads(const struct file_habit *f, const char *name, char *text, size_t size)
@@ -135,7 +140,7 @@ static uint64_t no_readahead(const struct file_habit *f)
 {
 	const struct habit_order *o = &READS(f)->sequential;
 
-	return waits_small(o) && 2 * o->waited > o->n ? o->waited_ns : 0;
+	return waits_small(f, o) && 2 * o->waited > o->n ? o->waited_ns : 0;
 }
 
 static void tell_no_readahead(const struct file_habit *f, const char *name, char *text, size_t size)

@@ -1,6 +1,7 @@
 # Asynchronous direct I/O on a block device, without a file system: each operation has its requests, and ends with them.
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
+import json
 import os
 import subprocess
 import sys
@@ -22,10 +23,15 @@ device = found.stdout.strip()
 atexit.register(subprocess.run, ["losetup", "--detach", device])
 
 
-def record(name, engine, size, *options):
+def premises(name):
+    made = subprocess.run(["sci-analyze", "--json", path(name)], stdout=subprocess.PIPE, check=True)
+    return {premise["name"] for premise in json.loads(made.stdout)["premises"]}
+
+
+def record(name, engine, size, *options, depth=4):
     out = path(name + ".fio")
     spool = trace(name, "fio", "--name=job", "--ioengine=" + engine, "--rw=randread", f"--bs={size}", "--direct=1",
-                  "--iodepth=4", "--size=32m", "--filename=" + device, "--output=" + out, options=options)
+                  f"--iodepth={depth}", "--size=32m", "--filename=" + device, "--output=" + out, options=options)
     with open(out) as file:
         if "io_uring_queue_init" in file.read():
             return None
@@ -59,3 +65,8 @@ for engine, name, modes in ("libaio", "vfs:aio_read", ((),)), ("io_uring", "vfs:
             if size == 4096 and engine == "libaio":
                 # nobody has to ask for it
                 assert sorted(late)[len(late) * 9 // 10] < 1000000 and spool.total("ends_late") < len(ops) / 10, late
+
+# more at a time is advised where there is one at a time only
+for depth in 1, 4:
+    record(f"depth-{depth}", "libaio", 4096, depth=depth)
+    assert ("random reads" in premises(f"depth-{depth}")) == (depth == 1), (depth, premises(f"depth-{depth}"))

@@ -186,7 +186,7 @@ int habits_add(struct habits *h, const struct eta_defs *defs, const struct opera
 	f = &h->files[file];
 	if (f->location != location + 1) {
 		f->location = location + 1;
-		f->written = false;
+		f->written = f->read_on_track = false;
 		f->opens = 0;
 		f->end[HABIT_READ] = f->end[HABIT_WRITE] = 0;
 	}
@@ -202,6 +202,9 @@ int habits_add(struct habits *h, const struct eta_defs *defs, const struct opera
 		f->written = false;
 	} else if (kind == HABIT_OPEN && ++f->opens > f->opens_by_one) {
 		f->opens_by_one = f->opens;
+	} else if (kind == HABIT_READ && defs->locations[location].track && !f->read_on_track) {
+		f->read_on_track = true;
+		f->read_tracks++;
 	}
 	return 0;
 }
@@ -237,6 +240,7 @@ static void file_add(struct habit *sum, const struct habit *more)
 	for (int k = 0; k < N_HABITS; k++)
 		calls_add(&sum->calls[k], &more->calls[k]);
 	sum->syncs_after_write += more->syncs_after_write;
+	sum->read_tracks += more->read_tracks;
 	if (more->read_end > sum->read_end)
 		sum->read_end = more->read_end;
 	if (more->opens_by_one > sum->opens_by_one)
@@ -310,6 +314,7 @@ int habits_put_file(const struct habits *h, uint32_t file, struct packet *p)
 		packet_put(p, f->syncs_after_write);
 		packet_put(p, f->opens_by_one);
 		packet_put(p, f->read_end);
+		packet_put(p, f->read_tracks);
 	}
 	return p->rc;
 }
@@ -325,6 +330,7 @@ int habits_take_file(struct habits *h, uint32_t file, struct packet *p)
 	taken.syncs_after_write = packet_take(p);
 	taken.opens_by_one = packet_take(p);
 	taken.read_end = packet_take(p);
+	taken.read_tracks = packet_take(p);
 	if (file >= h->n_files && files_room(h, file) < 0)
 		return -ENOMEM;
 	file_add(&h->files[file], &taken);

@@ -30,9 +30,11 @@ struct habit {
 	uint64_t syncs_after_write;
 	uint64_t opens_by_one; /* by the location that opened it most often */
 	uint64_t read_end;     /* end of what was read, as far as it is known */
+	uint64_t read_tracks;  /* asynchronous tracks with reads: so many at a time, at most */
 	/* of the location under way: */
 	uint32_t location; /* + 1 */
 	bool written;	   /* written since its last sync */
+	bool read_on_track;
 	uint64_t opens;
 	uint64_t end[N_HABITS]; /* of the last read or write */
 };
