@@ -1,6 +1,7 @@
 # What the kernel tracer's tests share: running it, a loop device's file system, control groups.
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
+import json
 import os
 import re
 import subprocess
@@ -128,6 +129,12 @@ def cgroup(controller, **settings):
 def inside(group, *command):
     """COMMAND, run in the control group."""
     return ["sh", "-c", 'echo $$ >"$0/cgroup.procs"; exec "$@"', group, *command]
+
+
+def premises(name):
+    """What the recording NAME gave rise to advise."""
+    report = json.loads(subprocess.run(["sci-analyze", "--json", path(name)], stdout=subprocess.PIPE, check=True).stdout)
+    return {premise["name"] for premise in report["premises"]}
 
 
 def regions(name):

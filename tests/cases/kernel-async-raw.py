@@ -1,13 +1,12 @@
 # Asynchronous direct I/O on a block device, without a file system: each operation has its requests, and ends with them.
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
-import json
 import os
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import need, need_bpf, nothing_lost, path, skip, trace
+from kernel import need, need_bpf, nothing_lost, path, premises, skip, trace
 
 need("fio", "losetup")
 need_bpf()
@@ -21,11 +20,6 @@ if found.returncode:
     skip("no loop device: " + found.stderr.strip())
 device = found.stdout.strip()
 atexit.register(subprocess.run, ["losetup", "--detach", device])
-
-
-def premises(name):
-    made = subprocess.run(["sci-analyze", "--json", path(name)], stdout=subprocess.PIPE, check=True)
-    return {premise["name"] for premise in json.loads(made.stdout)["premises"]}
 
 
 def record(name, engine, size, *options, depth=4):

@@ -1,24 +1,17 @@
 # Each reason provoked, and found in the trace under its name. (Locks: kernel-locks.py.)
 # SPDX-License-Identifier: BSD-3-Clause
 import atexit
-import json
 import os
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from kernel import (cgroup, inside, kinds, limits, loop_fs, need, need_bpf, nothing_lost, ops_on, path,
-                    realtime_hogs, regions, trace)
+                    premises, realtime_hogs, regions, trace)
 from kernel_spool import SPAN_OWN_LIMIT
 
 need("fio", "losetup")
 need_bpf()
-
-
-def premises(name):
-    """What the recording NAME gave rise to advise."""
-    report = json.loads(subprocess.run(["sci-analyze", "--json", path(name)], stdout=subprocess.PIPE, check=True).stdout)
-    return {premise["name"] for premise in report["premises"]}
 
 
 # ---- run queue: two writers of cached data among eight programs that compute, on every CPU ----
