@@ -41,10 +41,10 @@ def waited(spool, kind, since=0, until=1 << 63, each=0):
     return sum(wait.end - wait.begin + each for wait in waits if wait.kind == kind and since <= wait.begin < until)
 
 
-def busy(name, start, cpu, often=0, options=()):
+def busy(name, start, cpu, often=0, options=(), env=None):
     """A recording of a program that START starts; how long it was ready without a CPU, and its waits for a limit."""
     file = path("file-" + name)
-    spool = trace(name, *start, sys.executable, "-c", BUSY, file, str(cpu), str(often), options=options)
+    spool = trace(name, *start, sys.executable, "-c", BUSY, file, str(cpu), str(often), options=options, env=env)
     nothing_lost(spool)
     with open(file + ".delay", encoding="ascii") as text:
         since, until, delay = (int(word) for word in text.read().split())
@@ -80,9 +80,10 @@ if subprocess.run(deadline(20000, 100000) + ["true"], check=False).returncode !=
 for mode, options in MODES.items():
     is_limited(*busy(f"deadline-{mode}", deadline(20000, 100000), 0.2, options=options),
                "the runtime of SCHED_DEADLINE: 20000 of each 100000 us (chrt -d)")
-    # one that waits for its next period has done what it wanted
-    spool, delay, quota, others = busy(f"yields-{mode}", deadline(20000, 100000), 0.01, often=16, options=options)
-    assert quota + others < 0.1 * delay, (quota, others, delay)
+    # one that waits for its next period has done what it wanted, also where no probe sees the end of that
+    for seen, env in ("", None), ("-unseen", dict(os.environ, SCI_UNSEEN_SWITCHES="100")):
+        spool, delay, quota, others = busy(f"yields{seen}-{mode}", deadline(20000, 100000), 0.01, often=16, options=options, env=env)
+        assert quota + others < 0.1 * delay, (quota, others, delay)
 
 with open("/sys/kernel/btf/vmlinux", "rb") as file:
     known = re.search(rb"\0rt_throttled\0", file.read())

@@ -19,7 +19,8 @@ const char *__asan_default_options(void)
 }
 #endif
 
-/* apart: what ThreadSanitizer remembers of eight bytes is few accesses, which the many to `ran` would replace */
+/* apart: what ThreadSanitizer remembers of eight bytes is few accesses, which the many to `ran`
+ * would replace */
 static _Alignas(64) int raced;
 static _Alignas(64) int ran;
 static void *volatile lost;
@@ -52,7 +53,8 @@ static void *first(void *unused)
 	return unused;
 }
 
-/* ThreadSanitizer does not always find two accesses at the very same time; a relaxed access orders nothing for it. */
+/* ThreadSanitizer does not always find two accesses at the very same time; a relaxed access orders
+ * nothing for it. */
 static void race(void)
 {
 	pthread_t thread;

@@ -276,7 +276,8 @@ static __always_inline uint64_t arrival_find(const struct task_state *st, uint64
 		came_ns = off_ns;
 	if (came_ns > seen_ns)
 		came_ns = seen_ns;
-	*ready_ns = task->sched_info.run_delay - st->left.run_delay_ns;
+	if (!st->left.yields)
+		*ready_ns = task->sched_info.run_delay - st->left.run_delay_ns;
 	if (*ready_ns > came_ns - off_ns)
 		*ready_ns = came_ns - off_ns;
 	return came_ns;

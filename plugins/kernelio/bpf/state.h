@@ -215,12 +215,11 @@ struct task_state {
 	struct {
 		uint64_t quota_ns, stop_ns, held_ns;
 	} unreported;
-	/*
-	 * scheduler statistics when it left the CPU; our clock minus its clock is clock_ns (0:
-	 * unknown)
-	 */
+	/* the scheduler's statistics when it left the CPU */
 	struct {
-		uint64_t clock_ns, run_delay_ns;
+		uint64_t clock_ns; /* our clock minus the scheduler's; 0: unknown */
+		uint64_t run_delay_ns;
+		bool yields; /* as a deadline task: it counts as ready, but does not want to run */
 	} left;
 
 	/* the current operation; cleared when one begins */

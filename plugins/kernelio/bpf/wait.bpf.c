@@ -410,7 +410,8 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 	st->stop = 0;
 	if (st->for_tid)
 		worker_serves(st);
-	if (deadline_yields(prev))
+	st->left.yields = deadline_yields(prev);
+	if (st->left.yields)
 		ready = false;
 	if (ready)
 		quota_begin(st, prev, share);
