@@ -88,7 +88,9 @@ eta_ext_libeta_a_SOURCES = \
 	eta-ext/merge/merge.c \
 	eta-ext/merge/merge.h \
 	eta-ext/merge/clocks.c \
+	eta-ext/merge/guest-vm.c \
 	eta-ext/merge/guests.c \
+	eta-ext/merge/guests.h \
 	eta-ext/merge/homes.c \
 	eta-ext/merge/host-vms.c eta-ext/merge/host-vms.h \
 	eta-ext/merge/defs.c \

@@ -1,6 +1,6 @@
 /* Guests among the inputs: which virtual machine each is, and its clock, by requests. */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "merge.h"
+#include "guests.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,41 +12,11 @@
 
 #include "eta-ext/base/array.h"
 #include "eta-ext/format/clock-reads.h"
-#include "host-vms.h"
-#include "match-requests.h"
 #include "request-streams.h"
 #include "services.h"
 
-/* Fewer that agree may do so by chance. */
-enum { PAIRS_MIN = 3 };
-/* What two clocks of one machine may differ by: a guest's is its host's. */
-enum { RATE_PPM = 100 };
 /* Further apart by the wall clocks, they are two runs that did the same. */
 enum { APART_S = 60 };
-
-/* A device of a guest, and the disk that it is thought to be. */
-struct device {
-	uint32_t dev;
-	char name[64];
-	struct request_sample sample;
-	const struct disk *disk; /* NULL: none */
-	struct request_vote vote;
-	/* the same of the virtual machine that is tried */
-	const struct disk *tried;
-	struct request_vote tried_vote;
-};
-
-struct guests {
-	struct merge *merge;
-	const struct eta_merge_options *options;
-	struct host_vms hosts;
-	bool *not_found; /* inputs whose requests are in no virtual machine */
-	/* of the guest that is looked at */
-	uint32_t input;
-	struct device *devices;
-	size_t n_devices;
-	bool has_requests;
-};
 
 /* ---- a guest's devices ---- */
 
@@ -128,138 +98,7 @@ static int load_devices(struct guests *g)
 	return rc || g->has_requests ? rc : add_idle_devices(g);
 }
 
-/* ---- which virtual machine it is ---- */
-
-static struct request_image image_of(const struct disk *disk)
-{
-	struct request_image image = disk->image;
-
-	image.map = disk->map.n ? &disk->map : NULL;
-	return image;
-}
-
-static int vote_of(struct guests *g, struct device *device, const struct disk *disk,
-		   struct request_vote *vote)
-{
-	const struct vm *vm = &g->hosts.vms[disk->vm];
-	const struct request_image image = image_of(disk);
-	struct request_stream *stream;
-	int rc = request_stream_file(&g->merge->requests, g->merge->inputs[vm->input].trace, &image,
-				     &stream);
-
-	if (rc)
-		return rc;
-	rc = requests_vote(&device->sample, &(struct requests){ request_stream_next, stream },
-			   vote);
-	request_stream_free(stream);
-	/* as many say something else */
-	if (vote->votes < PAIRS_MIN || vote->votes < 2 * vote->second)
-		vote->votes = 0;
-	return rc;
-}
-
-/* How many votes machine VM has. */
-static int try_vm(struct guests *g, uint32_t vm, uint64_t *votes)
-{
-	int rc = 0;
-
-	*votes = 0;
-	for (size_t d = 0; rc == 0 && d < g->n_devices; d++) {
-		struct device *device = &g->devices[d];
-
-		device->tried = NULL;
-		device->tried_vote = (struct request_vote){ 0 };
-		for (size_t i = 0; rc == 0 && device->sample.n && i < g->hosts.n_disks; i++) {
-			struct request_vote vote = { 0 };
-
-			if (g->hosts.disks[i].vm == vm && g->hosts.disks[i].is_comparable)
-				rc = vote_of(g, device, &g->hosts.disks[i], &vote);
-			if (vote.votes > device->tried_vote.votes) {
-				device->tried_vote = vote;
-				device->tried = &g->hosts.disks[i];
-			}
-		}
-		*votes += device->tried_vote.votes;
-	}
-	return rc;
-}
-
-static void take_tried(struct guests *g)
-{
-	for (size_t d = 0; d < g->n_devices; d++) {
-		g->devices[d].disk = g->devices[d].tried;
-		g->devices[d].vote = g->devices[d].tried_vote;
-	}
-}
-
-/* May the guest that is looked at run on the machine whose virtual machine VM is? */
-static bool may_run(const struct guests *g, const struct vm *vm)
-{
-	const struct merge_input *host = &g->merge->inputs[vm->input];
-
-	return !merge_same_home(g->merge, g->input, vm->input) &&
-	       (!host->clock_is_given || host->host_input != ETA_NONE);
-}
-
-/* The machine that the guest is, g->hosts.n_vms: none. -EINVAL where it may be two, reported. */
-static int find_vm(struct guests *g, uint32_t *found)
-{
-	uint32_t wanted = g->options && g->options->guests ? g->options->guests[g->input] : 0;
-	uint64_t most = 0, second = 0, votes;
-	uint32_t other = 0;
-	int rc = 0;
-
-	*found = (uint32_t)g->hosts.n_vms;
-	for (uint32_t v = 0; rc == 0 && v < g->hosts.n_vms; v++) {
-		const struct vm *vm = &g->hosts.vms[v];
-
-		if (!may_run(g, vm) || (wanted && vm->pid != wanted))
-			continue;
-		rc = try_vm(g, v, &votes);
-		if (votes > most) {
-			second = most;
-			other = *found;
-			most = votes;
-			*found = v;
-			take_tried(g);
-		} else if (votes > second) {
-			second = votes;
-			other = v;
-		}
-	}
-	if (rc == 0 && 2 * second > most) {
-		eta_error("%s: may be virtual machine %s (pid %" PRIu32 ") or %s (pid %" PRIu32
-			  "): --guest=%" PRIu32 ":PID says which",
-			  g->merge->inputs[g->input].trace->path, g->hosts.vms[*found].name,
-			  g->hosts.vms[*found].pid, g->hosts.vms[other].name,
-			  g->hosts.vms[other].pid, g->input + 1);
-		return -EINVAL;
-	}
-	return rc;
-}
-
 /* ---- its clock ---- */
-
-static int match_device(struct guests *g, const struct device *device, struct eta_sync *sync,
-			struct requests_found *found)
-{
-	const struct vm *vm = &g->hosts.vms[device->disk->vm];
-	const struct request_image image = image_of(device->disk);
-	struct request_stream *guest = NULL, *host = NULL;
-	int rc = request_stream_device(&g->merge->requests, g->merge->inputs[g->input].trace,
-				       device->dev, true, &guest);
-
-	if (rc == 0)
-		rc = request_stream_file(&g->merge->requests, g->merge->inputs[vm->input].trace,
-					 &image, &host);
-	if (rc == 0)
-		rc = requests_match(&(struct requests){ request_stream_next, guest },
-				    &(struct requests){ request_stream_next, host },
-				    device->vote.ahead_ns, sync, found);
-	request_stream_free(guest);
-	request_stream_free(host);
-	return rc;
-}
 
 static void append(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -303,7 +142,7 @@ static int assign_devices(struct guests *g, uint32_t vm)
 			continue;
 		pair.device = device->dev;
 		pair.disk = device->disk->number;
-		pair.image = image_of(device->disk);
+		pair.image = guest_image_of(device->disk);
 		rc = services_match(g->merge, &pair);
 	}
 	return rc;
@@ -351,13 +190,14 @@ static int find_clock(struct guests *g, uint32_t vm)
 	char disks[512] = "";
 	int rc = eta_sync_new(RATE_PPM, &sync);
 
+	if (rc == 0)
+		rc = guest_match_devices(g, sync, &found);
 	for (size_t d = 0; rc == 0 && d < g->n_devices; d++) {
 		const struct device *device = &g->devices[d];
 		const char *image;
 
 		if (!device->disk)
 			continue;
-		rc = match_device(g, device, sync, &found);
 		image = json_string_value(json_object_get(device->disk->json, "image"));
 		append(disks, sizeof(disks), ", %s is %s", device->name, image ? image : "?");
 	}
@@ -393,12 +233,12 @@ static int find_guest(struct guests *g)
 	int rc;
 
 	for (size_t v = 0; v < g->hosts.n_vms; v++)
-		hosts |= may_run(g, &g->hosts.vms[v]);
+		hosts |= guest_may_run(g, &g->hosts.vms[v]);
 	if (!hosts)
 		return 0;
 	rc = load_devices(g);
 	if (rc == 0 && g->has_requests)
-		rc = find_vm(g, &vm);
+		rc = guest_find_vm(g, &vm);
 	if (rc == 0 && vm < g->hosts.n_vms && g->hosts.vms[vm].icount) {
 		eta_error("%s: virtual machine %s (pid %" PRIu32 ") runs with -icount: its clock "
 			  "counts instructions, and there is no conversion of it (--clock=%" PRIu32
@@ -433,7 +273,7 @@ static void say_not_found(struct guests *g)
 		bool expected = false;
 
 		for (size_t v = 0; g->not_found[g->input] && v < g->hosts.n_vms; v++)
-			expected |= may_run(g, &g->hosts.vms[v]) &&
+			expected |= guest_may_run(g, &g->hosts.vms[v]) &&
 				    !is_below(g->merge, g->hosts.vms[v].input, g->input);
 		if (expected)
 			eta_warn("%s: is of another machine, and its requests are not found in "

@@ -15,6 +15,7 @@ struct disk {
 	struct request_image image;
 	struct disk_map map; /* by places in the image; of one with a format of its own */
 	bool is_comparable;  /* its offsets are the guest's, or the map has those */
+	bool is_tried;	     /* as one of the guest's that is looked at: it is no other's */
 	json_t *json;	     /* the property */
 };
 

@@ -89,6 +89,9 @@ static void add_guest(struct eta_trace *trace, const char *host, unsigned n)
 						 .match = i });
 }
 
+/* A machine's requests come later by this, some by a multiple of it. */
+static uint64_t late_ns;
+
 /* What QEMU, process PID on HOST, did for N of them on its image INODE. */
 static void add_host(struct eta_trace *trace, const char *host, uint32_t pid, uint64_t inode,
 		     const char *format, bool icount, unsigned n)
@@ -107,7 +110,7 @@ static void add_host(struct eta_trace *trace, const char *host, uint32_t pid, ui
 	eta_defs_property(trace, name, text);
 	for (unsigned i = 0; i < n; i++) {
 		struct eta_event event = {
-			.time_ns = begin_of(i) + AHEAD_NS + 100000,
+			.time_ns = begin_of(i) + AHEAD_NS + 100000 + (1 + i * 7 % 5) * late_ns,
 			.kind = ETA_ENTER,
 			.has = ETA_HAS_FILE | ETA_HAS_SIZE | ETA_HAS_OFFSET,
 			.region = memory_region(trace,
@@ -218,6 +221,32 @@ static void what_is_not_clear_is_said(void **state)
 		assert_int_equal(merge(in, 2, guests, &merged), list[i].rc);
 		assert_non_null(strstr(said, list[i].message));
 		assert_int_equal(errors, list[i].rc != 0);
+		eta_close(merged);
+	}
+}
+
+/* Two guests that read the same places of their disks at the same pace, as a limit of their device
+ * gives it to both. */
+static void guests_that_do_the_same(void **state)
+{
+	(void)state;
+	for (int order = 0; order < 2; order++) {
+		struct eta_trace *in[2] = { machine("guest"), machine("host") }, *merged;
+
+		add_guest(in[0], "guest", N);
+		for (int i = 0; i < 2; i++) {
+			bool is_other = i == order;
+
+			late_ns = is_other ? 400000 : 0;
+			add_host(in[1], "host", is_other ? 60 : 50, is_other ? OTHER_IMAGE : IMAGE,
+				 "raw", false, N);
+		}
+		late_ns = 0;
+		assert_int_equal(merge(in, 2, NULL, &merged), 0);
+		assert_non_null(strstr(said,
+				       "guest: virtual machine vm50 (pid 50), vda is /i50; 40 "
+				       "of 40 requests found, 0 pairs wrong, clock +-"));
+		assert_int_equal(warnings + errors, 0);
 		eta_close(merged);
 	}
 }
@@ -390,12 +419,13 @@ static void reads_give_the_rate(void **state)
 	assert_true(with > faster(last_ns) - 100000 && with < faster(last_ns) + 100000);
 }
 
-/* What a guest's tracer read at BEGIN_NS and END_NS, in its trace and in its host's. */
-static void add_reads(struct eta_trace *guest, struct eta_trace *host, uint32_t thread,
-		      uint64_t inode, uint64_t begin_ns, uint64_t end_ns)
+/* What a guest's tracer read at BEGIN_NS and END_NS of its disk N, in its trace and in its host's.
+ */
+static void add_reads_of(unsigned disk, struct eta_trace *guest, struct eta_trace *host,
+			 uint32_t thread, uint64_t inode, uint64_t begin_ns, uint64_t end_ns)
 {
-	char text[2048];
-	size_t used = (size_t)snprintf(text, sizeof(text), "%u", DEV);
+	char text[2048], name[32];
+	size_t used = (size_t)snprintf(text, sizeof(text), "%u", DEV + 16 * disk);
 
 	for (unsigned i = 0; i < 16; i++) {
 		uint64_t ns = (i < 8 ? begin_ns : end_ns) + i * 100000;
@@ -405,7 +435,39 @@ static void add_reads(struct eta_trace *guest, struct eta_trace *host, uint32_t 
 					 " %u:4096:%" PRIu64 ":%" PRIu64, i % 8 * 4096, ns,
 					 ns + 60000);
 	}
-	eta_defs_property(guest, "SCI::CLOCKREADS_0", text);
+	snprintf(name, sizeof(name), "SCI::CLOCKREADS_%u", disk);
+	eta_defs_property(guest, name, text);
+}
+
+static void add_reads(struct eta_trace *guest, struct eta_trace *host, uint32_t thread,
+		      uint64_t inode, uint64_t begin_ns, uint64_t end_ns)
+{
+	add_reads_of(0, guest, host, thread, inode, begin_ns, end_ns);
+}
+
+/* One with two disks, of which its tracer read the same places, one disk after the other. */
+static void an_idle_guest_with_two_disks(void **state)
+{
+	(void)state;
+	for (unsigned first = 0; first < 2; first++) {
+		struct eta_trace *in[2] = { machine("idle"), machine("host") }, *merged;
+		char text[256];
+
+		add_thread(in[0], "idle", 1);
+		add_host(in[1], "host", 50, IMAGE, "raw", false, 0);
+		snprintf(text, sizeof(text),
+			 "{\"image\":\"/other\",\"dev\":%d,\"inode\":%d,\"format\":\"raw\"}",
+			 IMAGE_DEV, OTHER_IMAGE);
+		eta_defs_property(in[1], "SCI::VM_50_DISK_1", text);
+		add_reads_of(first, in[0], in[1], 0, IMAGE, 2000000000, 8000000000);
+		add_reads_of(!first, in[0], in[1], 0, OTHER_IMAGE, 2001000000, 8001000000);
+		assert_int_equal(merge(in, 2, NULL, &merged), 0);
+		assert_non_null(strstr(said, first ? "254:16 is /i50" : "254:0 is /i50"));
+		assert_non_null(strstr(said, first ? "254:0 is /other" : "254:16 is /other"));
+		assert_non_null(strstr(said, "0 of 0 requests found, 0 pairs wrong, clock +-"));
+		assert_int_equal(warnings + errors, 0);
+		eta_close(merged);
+	}
 }
 
 /* Two guests, of which one does nothing: it is known by what its tracer read, if it did. */
@@ -467,11 +529,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_guest_is_found_in_any_order),
 		cmocka_unit_test(what_is_not_clear_is_said),
+		cmocka_unit_test(guests_that_do_the_same),
 		cmocka_unit_test(guests_of_guests),
 		cmocka_unit_test(another_run_is_not_linked),
 		cmocka_unit_test(guests_of_one_name),
 		cmocka_unit_test(reads_give_the_rate),
 		cmocka_unit_test(an_idle_guest),
+		cmocka_unit_test(an_idle_guest_with_two_disks),
 		cmocka_unit_test(a_guest_that_was_rebooted),
 	};
 
