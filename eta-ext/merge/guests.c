@@ -57,7 +57,7 @@ static bool has_device(const struct guests *g, uint32_t dev)
 	return false;
 }
 
-/* A guest that has done nothing is known by what its tracer read to compare clocks. */
+/* A guest that has done nothing else is known by what its tracer read to compare clocks. */
 static int add_idle_devices(struct guests *g)
 {
 	const struct eta_defs *defs = &g->merge->inputs[g->input].trace->defs;
@@ -239,6 +239,12 @@ static int find_guest(struct guests *g)
 	rc = load_devices(g);
 	if (rc == 0 && g->has_requests)
 		rc = guest_find_vm(g, &vm);
+	/* the few that it has made may be of before the host's recording */
+	if (rc == 0 && g->has_requests && vm == g->hosts.n_vms) {
+		rc = add_idle_devices(g);
+		if (rc == 0)
+			rc = guest_find_vm(g, &vm);
+	}
 	if (rc == 0 && vm < g->hosts.n_vms && g->hosts.vms[vm].icount) {
 		eta_error("%s: virtual machine %s (pid %" PRIu32 ") runs with -icount: its clock "
 			  "counts instructions, and there is no conversion of it (--clock=%" PRIu32

@@ -17,21 +17,27 @@
 
 enum {
 	DISKS = 8,
-	READS = 8, /* each time, one behind the other: none can be taken for another */
+	TAKES = 2, /* at the begin and at the end */
+	READS = 8, /* each time, one behind the other */
 	UNIT_BYTES = 4096,
-	WAIT_S = 1 /* a disk that hangs is not waited for */
+	UNITS = 16,    /* of the disk that are read: what is in an image whatever its format */
+	MAX_UNITS = 4, /* in one read */
+	WAIT_S = 1     /* a disk that hangs is not waited for */
 };
 
 struct clock_disk {
 	int fd;
 	uint32_t dev;
-	struct clock_read reads[2 * READS];
+	struct clock_read reads[TAKES * READS];
 	unsigned n;
+	uint64_t drawn; /* a bit for each range */
 };
 
 struct clock_reads {
 	struct clock_disk disks[DISKS];
 	unsigned n;
+	unsigned taken; /* how often */
+	uint64_t seed;
 	bool hangs; /* a thread is at it still: all of this is its own */
 };
 
@@ -92,6 +98,8 @@ void clock_reads_open(struct kernelio *k)
 	DIR *folder = r ? opendir("/sys/block") : NULL;
 	const struct dirent *entry;
 
+	if (r)
+		r->seed = clock_ns(CLOCK_MONOTONIC) ^ clock_ns(CLOCK_REALTIME);
 	while (folder && r->n < DISKS && (entry = readdir(folder)))
 		if (is_disk(entry->d_name))
 			open_disk(r, entry->d_name);
@@ -100,25 +108,47 @@ void clock_reads_open(struct kernelio *k)
 	k->clock_reads = r;
 }
 
+/*
+ * A range of DISK that was not read before, at random: no read can be taken for another one, nor
+ * for that of another guest, which may do the same at the same time.
+ */
+static void draw(struct clock_reads *r, struct clock_disk *disk, struct clock_read *one)
+{
+	uint64_t from, n, bit;
+
+	do {
+		/* Knuth's MMIX, whose higher bits are the better ones */
+		r->seed = r->seed * 6364136223846793005ULL + 1442695040888963407ULL;
+		from = r->seed >> 60;
+		n = 1 + (r->seed >> 58 & 3);
+		bit = 1ULL << (MAX_UNITS * from + n - 1);
+	} while (from + n > UNITS || disk->drawn & bit);
+	disk->drawn |= bit;
+	one->offset = from * UNIT_BYTES;
+	one->bytes = n * UNIT_BYTES;
+}
+
 static void *read_all(void *arg)
 {
 	struct clock_reads *r = arg;
 	void *buffer = NULL;
 
-	if (posix_memalign(&buffer, UNIT_BYTES, UNIT_BYTES))
+	if (posix_memalign(&buffer, UNIT_BYTES, MAX_UNITS * UNIT_BYTES))
 		return NULL;
 	for (unsigned i = 0; i < r->n; i++)
-		for (uint64_t at = 0; at < READS * UNIT_BYTES; at += UNIT_BYTES) {
+		for (unsigned k = 0; k < READS; k++) {
 			struct clock_disk *disk = &r->disks[i];
-			struct clock_read one = { .offset = at,
-						  .bytes = UNIT_BYTES,
-						  .begin_ns = clock_ns(CLOCK_MONOTONIC) };
-			ssize_t n = pread(disk->fd, buffer, UNIT_BYTES, (off_t)at);
+			struct clock_read one;
+			ssize_t n;
 
+			draw(r, disk, &one);
+			one.begin_ns = clock_ns(CLOCK_MONOTONIC);
+			n = pread(disk->fd, buffer, one.bytes, (off_t)one.offset);
 			one.end_ns = clock_ns(CLOCK_MONOTONIC);
-			if (n == UNIT_BYTES && disk->n < 2 * READS)
+			if (n == (ssize_t)one.bytes)
 				disk->reads[disk->n++] = one;
 		}
+	r->taken++;
 	free(buffer);
 	return NULL;
 }
@@ -129,7 +159,8 @@ void clock_reads_take(struct kernelio *k)
 	struct timespec until;
 	pthread_t thread;
 
-	if (!r || !r->n || r->hangs || pthread_create(&thread, NULL, read_all, r))
+	if (!r || !r->n || r->hangs || r->taken == TAKES ||
+	    pthread_create(&thread, NULL, read_all, r))
 		return;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += WAIT_S;

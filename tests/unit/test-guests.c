@@ -419,6 +419,9 @@ static void reads_give_the_rate(void **state)
 	assert_true(with > faster(last_ns) - 100000 && with < faster(last_ns) + 100000);
 }
 
+/* The first of the 16 reads of a guest's tracer that are in its host's recording. */
+static unsigned host_has_from;
+
 /* What a guest's tracer read at BEGIN_NS and END_NS of its disk N, in its trace and in its host's.
  */
 static void add_reads_of(unsigned disk, struct eta_trace *guest, struct eta_trace *host,
@@ -430,10 +433,10 @@ static void add_reads_of(unsigned disk, struct eta_trace *guest, struct eta_trac
 	for (unsigned i = 0; i < 16; i++) {
 		uint64_t ns = (i < 8 ? begin_ns : end_ns) + i * 100000;
 
-		add_read(host, thread, inode, ns, (int64_t)(i % 8) * 4096);
+		if (i >= host_has_from)
+			add_read(host, thread, inode, ns, (int64_t)i * 4096);
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 " %u:4096:%" PRIu64 ":%" PRIu64, i % 8 * 4096, ns,
-					 ns + 60000);
+					 " %u:4096:%" PRIu64 ":%" PRIu64, i * 4096, ns, ns + 60000);
 	}
 	snprintf(name, sizeof(name), "SCI::CLOCKREADS_%u", disk);
 	eta_defs_property(guest, name, text);
@@ -502,6 +505,24 @@ static void an_idle_guest(void **state)
 	}
 }
 
+/* What a guest did was over, and the begin of its recording too, when its host's began. */
+static void a_host_recorded_later(void **state)
+{
+	struct eta_trace *in[2] = { machine("guest"), machine("host") }, *merged;
+
+	(void)state;
+	add_guest(in[0], "guest", N);
+	add_host(in[1], "host", 50, IMAGE, "raw", false, 0);
+	host_has_from = 8;
+	add_reads(in[0], in[1], 0, IMAGE, 2000000000, 8000000000);
+	host_has_from = 0;
+	assert_int_equal(merge(in, 2, NULL, &merged), 0);
+	assert_non_null(strstr(said, "guest: virtual machine vm50 (pid 50), 254:0 is /i50; 0 of 40 "
+				     "requests found, 0 pairs wrong, clock +-"));
+	assert_int_equal(warnings + errors, 0);
+	eta_close(merged);
+}
+
 /* A guest that was rebooted: what it did before and behind that, by clocks that begin anew. */
 static void a_guest_that_was_rebooted(void **state)
 {
@@ -536,6 +557,7 @@ int main(void)
 		cmocka_unit_test(reads_give_the_rate),
 		cmocka_unit_test(an_idle_guest),
 		cmocka_unit_test(an_idle_guest_with_two_disks),
+		cmocka_unit_test(a_host_recorded_later),
 		cmocka_unit_test(a_guest_that_was_rebooted),
 	};
 
