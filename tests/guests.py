@@ -217,6 +217,69 @@ def run_guests(guests, options=()):
     return spools
 
 
+class Phases:
+    """
+    Guests a and b of tests/guest/phases-init in the control group GROUP, booted: they work at the same time, again and again.
+    """
+    def __init__(self, group):
+        self.guests = []
+        for letter in "ab":
+            with open(f"trace-{letter}.img", "wb") as file:
+                file.truncate(256 << 20)
+            run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", f"trace-{letter}.img")
+            # it is the device that they compete for: what else this machine does has its CPUs after them
+            self.guests.append(Guest(letter, "", group, second_line(letter), ("nice", "-n", "-19"), f"trace-{letter}.img"))
+        for guest in self.guests:
+            guest.open_line()
+            guest.begin()
+        for guest in self.guests:
+            guest.hear("ready")
+            guest.threads = {int(tid) for tid in os.listdir(f"/proc/{guest.qemu.pid}/task")}
+
+    def run(self, name, what, count, others):
+        """
+        A thread of a does WHAT (reads, syncs) COUNT times while OTHERS threads of b do so. The host's spool is
+        host-NAME/kernel.spool, after end() those of the guests are of-a/NAME/kernel.spool and of-b/NAME/kernel.spool.
+        """
+        host = f"host-{name}"
+        a, b = self.guests
+        a.tell(f"{name} {what} 1 {count}")
+        b.tell(f"{name} {what} {others} 0")
+        for guest in self.guests:
+            guest.hear("begun")
+        tracer = subprocess.Popen([SCI_KERNEL, "-q", "--vm=" + ",".join(guest.name for guest in self.guests), "-o", host],
+                                  stderr=subprocess.PIPE, text=True)
+        while subprocess.run([SCI_KERNEL, "status", host], capture_output=True, check=False).returncode:
+            assert tracer.poll() is None, tracer.stderr.read()
+            time.sleep(0.02)
+        b.tell("go")
+        # B's threads are at it when A begins
+        time.sleep(0.5)
+        a.tell("go")
+        assert a.hear("done") == ["0"]
+        b.tell("stop")
+        assert b.hear("done") == ["0"]
+        run(SCI_KERNEL, "stop", host)
+        said = tracer.communicate()[1]
+        assert tracer.returncode == 0, said
+
+    def end(self):
+        for guest in self.guests:
+            guest.tell("over")
+            guest.qemu.wait(guest.LIMIT_SECONDS)
+            os.mkdir(f"of-{guest.letter}")
+            run("debugfs", "-R", f"rdump / of-{guest.letter}", f"trace-{guest.letter}.img")
+
+    @staticmethod
+    def merge(name):
+        """The three spools of the run NAME, as NAME.otf2."""
+        said = run(os.path.join(BUILD, "src", "sci-merge"), f"host-{name}/kernel.spool", f"of-a/{name}/kernel.spool",
+                   f"of-b/{name}/kernel.spool", "-o", f"{name}.otf2").stderr
+        print(said)
+        # also of one that did nothing
+        assert said.count("virtual machine") == 2, said
+
+
 def blame_by_guest(report, thread, guests):
     """
     Who THREAD of REPORT (sci-analyze --json) was slowed by, in ns: guests, with the threads of their QEMUs; "unknown";

@@ -8,39 +8,36 @@ import sys
 
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from guests import BUILD, Guest, blame_by_guest, limited_images, make_initrd, need_guests, run, run_guests
-from kernel import scratch
+from guests import BUILD, Phases, blame_by_guest, limited_images, make_initrd, need_guests, run
+from kernel import need, scratch
 
-PER_SECOND = 250
-SYNCS, OTHER_SYNCS, OTHER_THREADS = 100, 100, 4
+PER_SECOND, SYNCS, OTHERS = 250, 100, 8
 
 need_guests()
-make_initrd("vm-score-init", [os.path.join(BUILD, "examples/causes/fsync-storm")])
+need("debugfs")
+make_initrd("phases-init", [os.path.join(BUILD, "examples/causes/fsync-storm")])
 os.chdir(scratch)
-group = limited_images(PER_SECOND, "write", formatted=True)
+phases = Phases(limited_images(PER_SECOND, "write", formatted=True))
+phases.run("alone", "syncs", SYNCS, 0)
+phases.run("beside", "syncs", SYNCS, OTHERS)
+phases.end()
 
 
 def analyze(*words):
     return run(os.path.join(BUILD, "src", "sci-analyze"), *words).stdout
 
 
-def syncs(other_syncs, archive, *words):
-    """A's thread while B's sync so often: what sci-analyze WORDS --json says of all, and of it; who slowed it."""
-    # it is the device that they compete for: what else this machine does has its CPUs after them
-    first = "nice", "-n", "-19"
-    guests = [Guest("a", f"syncs={SYNCS} threads=1", group, prefix=first),
-              Guest("b", f"syncs={other_syncs} threads={OTHER_THREADS}", group, prefix=first)]
-    spools = run_guests(guests)
-    print(run(os.path.join(BUILD, "src", "sci-merge"), "host/kernel.spool", *spools, "-o", archive).stderr)
-    print(analyze("--filter=host=guest-a", archive, *words))
-    report = json.loads(analyze("--json", archive, *words))
+def syncs(name, *words):
+    """A's thread in the run NAME: what sci-analyze WORDS --json says of all, and of it; who slowed it."""
+    phases.merge(name)
+    print(analyze("--filter=host=guest-a", f"{name}.otf2", *words))
+    report = json.loads(analyze("--json", f"{name}.otf2", *words))
     thread = max((t for t in report["threads"] if t["host"] == "guest-a"), key=lambda t: t["operations"])
-    run("rm", "-r", "host")
-    return report, thread, blame_by_guest(report, thread, guests)
+    return report, thread, blame_by_guest(report, thread, phases.guests)
 
 
-alone = syncs(0, "alone.otf2")[1]
-report, thread, blame = syncs(OTHER_SYNCS, "all.otf2", "--baseline=alone.otf2")
+alone = syncs("alone")[1]
+report, thread, blame = syncs("beside", "--baseline=alone.otf2")
 total = sum(blame.values())
 truth = 1 - alone["lifetime_ns"] / thread["lifetime_ns"]
 print({who: f"{100 * ns / total:.1f} %" for who, ns in blame.items()}, {"sci": thread["sci"], "truth": truth, "alone": alone["sci"]})
