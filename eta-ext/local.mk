@@ -59,6 +59,7 @@ eta_ext_libeta_a_SOURCES = \
 	eta-ext/merge/services.c \
 	eta-ext/merge/services.h \
 	eta-ext/merge/steals.c \
+	eta-ext/merge/steals.h \
 	eta-ext/merge/waiters.c \
 	eta-ext/merge/waiters.h \
 	eta-ext/merge/match-calls.h \

@@ -36,10 +36,33 @@ static int vote_of(struct guests *g, struct device *device, const struct disk *d
 	return rc;
 }
 
+/*
+ * Reads what machine VM did, once: on all of its disks, which are asked for one by one then, and
+ * when it had no CPU.
+ */
+static int keep_requests(struct guests *g, uint32_t vm)
+{
+	struct request_image *images = calloc(g->hosts.n_disks + 1, sizeof(*images));
+	struct vm *of = &g->hosts.vms[vm];
+	size_t n = 0;
+	int rc = images ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < g->hosts.n_disks; i++)
+		if (g->hosts.disks[i].vm == vm && g->hosts.disks[i].is_comparable)
+			images[n++] = guest_image_of(&g->hosts.disks[i]);
+	if (rc == 0 && !of->is_read)
+		rc = request_streams_keep_files(&g->merge->requests,
+						g->merge->inputs[of->input].trace, images, n,
+						steals_take, &g->merge->steals);
+	of->is_read = true;
+	free(images);
+	return rc;
+}
+
 /* What each device votes for on each disk of machine VM: VOTES[device * n_disks + disk]. */
 static int vote_all(struct guests *g, uint32_t vm, struct request_vote *votes)
 {
-	int rc = 0;
+	int rc = keep_requests(g, vm);
 
 	for (size_t d = 0; rc == 0 && d < g->n_devices; d++)
 		for (size_t i = 0; rc == 0 && g->devices[d].sample.n && i < g->hosts.n_disks; i++)

@@ -29,23 +29,39 @@ static void free_devices(struct guests *g)
 	g->n_devices = 0;
 }
 
-/* With what is compared of its requests; FOR_CLOCK: also those of its tracer, for the clock. */
-static int add_device(struct guests *g, uint32_t dev, const char *name, bool for_clock)
+static void add_device(struct guests *g, uint32_t dev, const char *name)
 {
-	struct device *device = &g->devices[g->n_devices];
-	struct request_stream *stream;
-	int rc;
+	struct device *device = &g->devices[g->n_devices++];
 
 	*device = (struct device){ .dev = dev };
 	snprintf(device->name, sizeof(device->name), "%s", name);
-	rc = request_stream_device(&g->merge->requests, g->merge->inputs[g->input].trace, dev,
-				   for_clock, &stream);
-	if (rc)
-		return rc;
-	rc = requests_sample(&(struct requests){ request_stream_next, stream }, &device->sample);
-	request_stream_free(stream);
-	g->n_devices += rc == 0;
-	g->has_requests |= device->sample.n > 0;
+}
+
+/* What is compared of their requests; FOR_CLOCK: also of those of its tracer, for the clock. */
+static int sample_devices(struct guests *g, bool for_clock)
+{
+	struct eta_trace *trace = g->merge->inputs[g->input].trace;
+	uint32_t *devs = calloc(g->n_devices + 1, sizeof(*devs));
+	int rc = devs ? 0 : -ENOMEM;
+
+	for (size_t d = 0; rc == 0 && d < g->n_devices; d++)
+		devs[d] = g->devices[d].dev;
+	if (rc == 0)
+		rc = request_streams_keep_devices(&g->merge->requests, trace, devs, g->n_devices);
+	free(devs);
+	for (size_t d = 0; rc == 0 && d < g->n_devices; d++) {
+		struct device *device = &g->devices[d];
+		struct request_stream *stream;
+
+		rc = request_stream_device(&g->merge->requests, trace, device->dev, for_clock,
+					   &stream);
+		if (rc)
+			return rc;
+		rc = requests_sample(&(struct requests){ request_stream_next, stream },
+				     &device->sample);
+		request_stream_free(stream);
+		g->has_requests |= device->sample.n > 0;
+	}
 	return rc;
 }
 
@@ -61,13 +77,12 @@ static bool has_device(const struct guests *g, uint32_t dev)
 static int add_idle_devices(struct guests *g)
 {
 	const struct eta_defs *defs = &g->merge->inputs[g->input].trace->defs;
-	int rc = 0;
 
 	free_devices(g);
 	g->devices = calloc((size_t)defs->n_properties + 1, sizeof(*g->devices));
 	if (!g->devices)
 		return -ENOMEM;
-	for (uint32_t p = 0; rc == 0 && p < defs->n_properties; p++) {
+	for (uint32_t p = 0; p < defs->n_properties; p++) {
 		const char *reads;
 		uint32_t dev;
 		char name[32];
@@ -77,24 +92,25 @@ static int add_idle_devices(struct guests *g)
 		    has_device(g, dev))
 			continue;
 		snprintf(name, sizeof(name), "%" PRIu32 ":%" PRIu32, dev >> 20, dev & 0xfffff);
-		rc = add_device(g, dev, name, true);
+		add_device(g, dev, name);
 	}
-	return rc;
+	return sample_devices(g, true);
 }
 
 /* Those of the input that is looked at. */
 static int load_devices(struct guests *g)
 {
 	const struct eta_defs *defs = &g->merge->inputs[g->input].trace->defs;
-	int rc = 0;
+	int rc;
 
 	g->has_requests = false;
 	g->devices = calloc((size_t)defs->n_locations + 1, sizeof(*g->devices));
 	if (!g->devices)
 		return -ENOMEM;
-	for (uint32_t l = 0; rc == 0 && l < defs->n_locations; l++)
+	for (uint32_t l = 0; l < defs->n_locations; l++)
 		if (defs->locations[l].kind == ETA_LOCATION_DEVICE)
-			rc = add_device(g, defs->locations[l].dev, defs->locations[l].name, false);
+			add_device(g, defs->locations[l].dev, defs->locations[l].name);
+	rc = sample_devices(g, false);
 	return rc || g->has_requests ? rc : add_idle_devices(g);
 }
 

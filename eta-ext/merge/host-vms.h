@@ -22,6 +22,7 @@ struct disk {
 struct vm {
 	uint32_t input, pid;
 	bool icount;
+	bool is_read; /* what it did for its guest is kept */
 	char name[64];
 };
 

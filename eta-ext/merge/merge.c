@@ -431,6 +431,7 @@ static void merge_close(struct eta_trace *trace)
 	}
 	services_free(merge->services);
 	request_store_free(&merge->requests);
+	steal_store_free(&merge->steals);
 	free(merge->inputs);
 	free(merge->first);
 	free(merge->parts);
@@ -554,6 +555,7 @@ int eta_merge_with(struct eta_trace **inputs, size_t n, const struct eta_merge_o
 	merge_clocks(merge, options);
 	rc = merge_guests_settle(merge);
 	request_store_free(&merge->requests);
+	steal_store_free(&merge->steals);
 	if (rc)
 		goto out;
 	merge->as_is = n == 1 && eta_clock_is_identity(&merge->inputs[0].clock) &&

@@ -5,6 +5,7 @@
 
 #include "eta-ext/trace/source.h"
 #include "request-store.h"
+#include "steals.h"
 
 struct known;
 
@@ -60,6 +61,7 @@ struct merge {
 	struct merge_number *numbers; /* sorted; none where no input needs them */
 	size_t n_numbers;
 	struct request_store requests; /* of guests and for them, while these are compared */
+	struct steal_store steals;     /* of virtual machines, so long */
 	struct services *services;     /* what hosts did for their guests; NULL: there are none */
 };
 

@@ -14,6 +14,7 @@ struct reader {
 	const struct eta_event *head, *end;
 	size_t depth, at; /* `at`: depth of the open call on the file, 0: none */
 	size_t maybe;	  /* the same of a call whose file is not known yet, 0: none */
+	size_t target;	  /* that the open call is for */
 	struct request open;
 	struct call_cutter cutter;
 	uint32_t location;
@@ -21,11 +22,19 @@ struct reader {
 
 enum direction { NO_TRANSFER, READS, WRITES, SYNCS };
 
-struct request_stream {
-	struct eta_trace *trace;
+/* A device or an image whose requests are read. */
+struct target {
 	const struct request_image *image; /* NULL: a device */
 	uint32_t dev;			   /* of it */
-	struct reader *readers;		   /* those at their end are taken out */
+	bool is_kept;			   /* all of its requests are in the file */
+	struct request_file file;
+};
+
+struct request_stream {
+	struct eta_trace *trace;
+	struct target *targets; /* one; several only while they are kept: all are of one kind */
+	size_t n_targets;
+	struct reader *readers; /* those at their end are taken out */
 	size_t n;
 	struct reader *first; /* whose event comes next, until a time; NULL: to be found */
 	uint64_t until_ns;
@@ -34,8 +43,8 @@ struct request_stream {
 	struct clock_read read;
 	struct request ahead; /* that comes next, but for a read for the clock */
 	bool has_ahead, ended;
-	bool is_kept; /* all of them are in the file */
-	struct request_file file;
+	request_watch_fn watch; /* NULL: none */
+	void *watch_arg;
 };
 
 /* "vfs:sys_pwrite64", "vfs:aio_read", "vfs:io_uring_fsync": what such a region does. */
@@ -59,16 +68,18 @@ static void close_reader(struct reader *reader)
 }
 
 /* 1, 0 where READER is at its end, -errno. */
-static int refill(struct reader *reader)
+static int refill(const struct request_stream *s, struct reader *reader)
 {
 	const struct eta_event *batch;
 	ssize_t n = eta_cursor_read(reader->cursor, &batch);
+	int rc;
 
 	if (n <= 0)
 		return (int)n;
 	reader->head = batch;
 	reader->end = batch + n;
-	return 1;
+	rc = s->watch ? s->watch(s->watch_arg, s->trace, reader->location, batch, (size_t)n) : 0;
+	return rc ? rc : 1;
 }
 
 static int add_reader(struct request_stream *s, uint32_t location)
@@ -79,7 +90,7 @@ static int add_reader(struct request_stream *s, uint32_t location)
 	reader->location = location;
 	if (rc)
 		return rc;
-	rc = refill(reader);
+	rc = refill(s, reader);
 	if (rc > 0)
 		s->n++;
 	else
@@ -112,19 +123,44 @@ static int open_readers(struct request_stream *s, uint32_t pid)
 	return rc;
 }
 
-static int open_stream(struct request_store *store, const struct request_key *key,
-		       struct eta_trace *trace, struct request_stream **out)
+/* Adds the target of KEY, of IMAGE or a device. 0 or -ENOMEM. */
+static int add_target(struct request_stream *s, struct request_store *store,
+		      const struct request_key *key, const struct request_image *image)
 {
-	struct request_stream *s = *out = calloc(1, sizeof(*s));
+	struct target *target = &s->targets[s->n_targets];
 	int rc;
 
+	target->image = image;
+	target->dev = key->dev;
+	rc = request_file_open(store, key, &target->file);
+	target->is_kept = rc > 0;
+	s->n_targets += rc >= 0;
+	return rc < 0 ? rc : 0;
+}
+
+static struct request_stream *new_stream(struct eta_trace *trace, size_t n_targets)
+{
+	struct request_stream *s = calloc(1, sizeof(*s));
+
 	if (!s)
-		return -ENOMEM;
+		return NULL;
 	s->trace = trace;
-	s->dev = key->dev;
-	rc = request_file_open(store, key, &s->file);
-	s->is_kept = rc > 0;
-	rc = rc == 0 ? open_readers(s, key->pid) : rc < 0 ? rc : 0;
+	s->targets = calloc(n_targets, sizeof(*s->targets));
+	if (s->targets)
+		return s;
+	free(s);
+	return NULL;
+}
+
+static int open_stream(struct request_store *store, const struct request_key *key,
+		       const struct request_image *image, struct eta_trace *trace,
+		       struct request_stream **out)
+{
+	struct request_stream *s = *out = new_stream(trace, 1);
+	int rc = s ? add_target(s, store, key, image) : -ENOMEM;
+
+	if (rc == 0 && !s->targets->is_kept)
+		rc = open_readers(s, key->pid);
 	if (rc) {
 		request_stream_free(s);
 		*out = NULL;
@@ -142,8 +178,8 @@ static void next_read(struct request_stream *s)
 int request_stream_device(struct request_store *store, struct eta_trace *trace, uint32_t dev,
 			  bool for_clock, struct request_stream **out)
 {
-	int rc =
-		open_stream(store, &(struct request_key){ .trace = trace, .dev = dev }, trace, out);
+	const struct request_key key = { .trace = trace, .dev = dev };
+	int rc = open_stream(store, &key, NULL, trace, out);
 	const char *reads;
 	uint32_t of;
 
@@ -157,16 +193,17 @@ int request_stream_device(struct request_store *store, struct eta_trace *trace, 
 	return 0;
 }
 
+static struct request_key key_of(const struct eta_trace *trace, const struct request_image *image)
+{
+	return (struct request_key){ trace, image->pid, image->dev, image->inode };
+}
+
 int request_stream_file(struct request_store *store, struct eta_trace *trace,
 			const struct request_image *image, struct request_stream **out)
 {
-	int rc = open_stream(store,
-			     &(struct request_key){ trace, image->pid, image->dev, image->inode },
-			     trace, out);
+	const struct request_key key = key_of(trace, image);
 
-	if (rc == 0)
-		(*out)->image = image;
-	return rc;
+	return open_stream(store, &key, image, trace, out);
 }
 
 void request_stream_free(struct request_stream *s)
@@ -177,19 +214,34 @@ void request_stream_free(struct request_stream *s)
 		close_reader(&s->readers[i]);
 	free(s->readers);
 	free(s->directions);
+	free(s->targets);
 	free(s);
 }
 
-/* Is the block request that EVENT begins one to the disk, with an end? */
-static bool take_block(const struct request_stream *s, const struct eta_event *event,
+/* The target that is DEV; n_targets: none. */
+static size_t device_target(const struct request_stream *s, uint32_t dev)
+{
+	size_t t = 0;
+
+	while (t < s->n_targets && s->targets[t].dev != dev)
+		t++;
+	return t;
+}
+
+/* Is the block request that EVENT begins one to a target of S, with an end? */
+static bool take_block(const struct request_stream *s, struct reader *reader,
 		       struct request *request)
 {
+	const struct eta_event *event = reader->head;
 	const uint16_t wanted = ETA_EVENT_BLOCK_IO | ETA_HAS_END;
 	const uint16_t transfers = ETA_HAS_SIZE | ETA_HAS_OFFSET;
 	bool flush = event->mode == ETA_IO_FLUSH;
 
 	if (event->kind != ETA_IO_BEGIN || (event->has & wanted) != wanted ||
-	    event->handle == ETA_NONE || s->trace->defs.handles[event->handle].device != s->dev)
+	    event->handle == ETA_NONE)
+		return false;
+	reader->target = device_target(s, s->trace->defs.handles[event->handle].device);
+	if (reader->target == s->n_targets)
 		return false;
 	/* a discard has a size */
 	if (flush ? event->has & ETA_HAS_SIZE && event->size
@@ -206,36 +258,46 @@ static bool take_block(const struct request_stream *s, const struct eta_event *e
 	return true;
 }
 
-/* Does the I/O that EVENT begins in a call go to the file that is known by its name? */
-static bool is_on_path(const struct request_stream *s, const struct eta_event *event)
+/* The target whose name is that of the file that EVENT begins I/O on in a call; n_targets: none. */
+static size_t path_target(const struct request_stream *s, const struct eta_event *event)
 {
 	const struct eta_defs *defs = &s->trace->defs;
 	uint32_t file = event->handle == ETA_NONE || event->has & ETA_EVENT_BLOCK_IO
 				? ETA_NONE
 				: defs->handles[event->handle].file;
+	size_t t = 0;
 
-	return file != ETA_NONE && strcmp(defs->files[file].path, s->image->path) == 0;
+	while (t < s->n_targets &&
+	       (file == ETA_NONE || strcmp(defs->files[file].path, s->targets[t].image->path) != 0))
+		t++;
+	return t;
 }
 
-/* Is EVENT the begin of a transfer or sync of the file that is not known by its name alone? */
-static bool is_on_file(const struct request_stream *s, const struct eta_event *event,
-		       enum direction direction)
+/* The target on which EVENT begins a transfer or sync, by more than its name; n_targets: none. */
+static size_t file_target(const struct request_stream *s, const struct eta_event *event,
+			  enum direction direction)
 {
 	const uint16_t wanted =
 		direction == SYNCS ? ETA_HAS_FILE : ETA_HAS_FILE | ETA_HAS_SIZE | ETA_HAS_OFFSET;
+	size_t t = 0;
 
-	return (event->has & wanted) == wanted && event->inode == s->image->inode &&
-	       event->dev == s->image->dev;
+	while (t < s->n_targets &&
+	       ((event->has & wanted) != wanted || event->inode != s->targets[t].image->inode ||
+		event->dev != s->targets[t].image->dev))
+		t++;
+	return t;
 }
 
 /*
- * Does EVENT end a transfer of READER's to or from the file, of which something was moved, or a
+ * Does EVENT end a transfer of READER's to or from a target, of which something was moved, or a
  * sync of it?
  */
 static bool take_call(const struct request_stream *s, struct reader *reader,
 		      const struct eta_event *event, struct request *request)
 {
 	const uint16_t place = ETA_HAS_SIZE | ETA_HAS_OFFSET;
+	const bool by_path = s->targets->image->path != NULL;
+	const struct disk_map *map;
 	bool ends;
 
 	if (event->kind == ETA_ENTER) {
@@ -244,10 +306,12 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 		reader->depth++;
 		if (reader->at || direction == NO_TRANSFER)
 			return false;
-		if (s->image->path ? direction == SYNCS || (event->has & place) != place
-				   : !is_on_file(s, event, direction))
+		if (!by_path)
+			reader->target = file_target(s, event, direction);
+		if (by_path ? direction == SYNCS || (event->has & place) != place
+			    : reader->target == s->n_targets)
 			return false;
-		if (s->image->path)
+		if (by_path)
 			reader->maybe = reader->depth;
 		else
 			reader->at = reader->depth;
@@ -259,8 +323,11 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 		return false;
 	}
 	if (event->kind == ETA_IO_BEGIN && reader->maybe == reader->depth && reader->depth &&
-	    is_on_path(s, event))
-		reader->at = reader->depth;
+	    !reader->at) {
+		reader->target = path_target(s, event);
+		if (reader->target < s->n_targets)
+			reader->at = reader->depth;
+	}
 	if (event->kind != ETA_LEAVE || !reader->depth)
 		return false;
 	if (reader->maybe == reader->depth)
@@ -282,7 +349,8 @@ static bool take_call(const struct request_stream *s, struct reader *reader,
 	if (event->has &
 	    ETA_HAS_RET) /* the size may not be known, and may be more than there was */
 		request->bytes = (uint64_t)event->ret;
-	if (s->image->map && !disk_map_guest_of(s->image->map, request->offset, &request->offset))
+	map = s->targets[reader->target].image->map;
+	if (map && !disk_map_guest_of(map, request->offset, &request->offset))
 		return false; /* a table of the format */
 	return request->bytes > 0;
 }
@@ -301,13 +369,18 @@ static int take_whole_call(struct request_stream *s, struct reader *reader, stru
 	at = reader->at ? reader->at : reader->maybe;
 	if (at && at != before && event->kind == ETA_ENTER)
 		call_cutter_begin(&reader->cutter, event->time_ns);
-	return found ? request_file_pieces(&s->file, &reader->cutter, request) ?: 1 : 0;
+	return found ? request_file_pieces(&s->targets[reader->target].file, &reader->cutter,
+					   request)
+			       ?: 1
+		     : 0;
 }
 
 const struct service_piece *request_stream_pieces(const struct request_stream *s,
 						  const struct request *request)
 {
-	return s->file.all->list[s->file.at].pieces + request->first_piece;
+	const struct request_file *file = &s->targets->file;
+
+	return file->all->list[file->at].pieces + request->first_piece;
 }
 
 /* Of a damaged input times may be any number: those up to 2043 can be added and compared. */
@@ -341,14 +414,16 @@ static int read_on(struct request_stream *s, struct request *request)
 {
 	while (s->n) {
 		struct reader *reader = first_reader(s);
-		int found = s->image ? take_whole_call(s, reader, request)
-				     : take_block(s, reader->head, request);
+		struct target *target;
+		int found = s->targets->image ? take_whole_call(s, reader, request)
+					      : take_block(s, reader, request);
 
 		if (found < 0)
 			return found;
 		request->location = found ? reader->location : 0;
+		target = found ? &s->targets[reader->target] : NULL;
 		if (++reader->head == reader->end) {
-			int rc = refill(reader);
+			int rc = refill(s, reader);
 
 			if (rc < 0)
 				return rc;
@@ -359,17 +434,91 @@ static int read_on(struct request_stream *s, struct request *request)
 			}
 		}
 		if (found && is_sound(request)) {
-			request_file_put(&s->file, request);
+			request_file_put(&target->file, request);
 			return 1;
 		}
 	}
-	request_file_end(&s->file);
+	for (size_t t = 0; t < s->n_targets; t++)
+		request_file_end(&s->targets[t].file);
 	return 0;
 }
 
+/* ---- several at once ---- */
+
+/* Is the key of IMAGES[I] that of one before it? */
+static bool is_again(const struct request_image *images, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (images[k].dev == images[i].dev && images[k].inode == images[i].inode)
+			return true;
+	return false;
+}
+
+/* Reads all that the targets of S, which is freed, are asked for. RC: of adding them. */
+static int keep_all(struct request_stream *s, uint32_t pid, int rc)
+{
+	struct request unused;
+
+	if (rc == 0 && s->n_targets)
+		rc = open_readers(s, pid) ?: 1;
+	while (rc > 0)
+		rc = read_on(s, &unused);
+	request_stream_free(s);
+	return rc;
+}
+
+/* A target that is kept already is not read again. */
+static void drop_kept(struct request_stream *s)
+{
+	s->n_targets -= s->n_targets && s->targets[s->n_targets - 1].is_kept;
+}
+
+int request_streams_keep_files(struct request_store *store, struct eta_trace *trace,
+			       const struct request_image *images, size_t n, request_watch_fn watch,
+			       void *arg)
+{
+	struct request_stream *s = n ? new_stream(trace, n) : NULL;
+	int rc = 0;
+
+	if (!s)
+		return n ? -ENOMEM : 0;
+	s->watch = watch;
+	s->watch_arg = arg;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		const struct request_key key = key_of(trace, &images[i]);
+
+		if (is_again(images, i))
+			continue;
+		rc = add_target(s, store, &key, &images[i]);
+		drop_kept(s);
+	}
+	return keep_all(s, images->pid, rc);
+}
+
+int request_streams_keep_devices(struct request_store *store, struct eta_trace *trace,
+				 const uint32_t *devs, size_t n)
+{
+	struct request_stream *s = n > 1 ? new_stream(trace, n) : NULL;
+	int rc = 0;
+
+	if (n < 2 || !s)
+		return n < 2 ? 0 : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		if (device_target(s, devs[i]) < s->n_targets)
+			continue;
+		rc = add_target(s, store, &(struct request_key){ .trace = trace, .dev = devs[i] },
+				NULL);
+		drop_kept(s);
+	}
+	return keep_all(s, 0, rc);
+}
+
+/* ---- one by one ---- */
+
 static int look_ahead(struct request_stream *s)
 {
-	int rc = s->is_kept ? request_file_next(&s->file, &s->ahead) : read_on(s, &s->ahead);
+	int rc = s->targets->is_kept ? request_file_next(&s->targets->file, &s->ahead)
+				     : read_on(s, &s->ahead);
 
 	s->has_ahead = rc > 0;
 	s->ended = rc == 0;

@@ -34,6 +34,20 @@ struct request_image {
 int request_stream_file(struct request_store *store, struct eta_trace *trace,
 			const struct request_image *image, struct request_stream **out);
 
+/* What else is read on the way: the next N EVENTS of a LOCATION of TRACE. 0 or -errno. */
+typedef int (*request_watch_fn)(void *arg, struct eta_trace *trace, uint32_t location,
+				const struct eta_event *events, size_t n);
+/*
+ * Reads the requests of one process on all IMAGES of it at once, so that the streams of each come
+ * from STORE: a trace is long, and has few of them. 0 or -errno.
+ */
+int request_streams_keep_files(struct request_store *store, struct eta_trace *trace,
+			       const struct request_image *images, size_t n, request_watch_fn watch,
+			       void *arg);
+/* The same of those to all DEVS; fewer than two are left to the stream. */
+int request_streams_keep_devices(struct request_store *store, struct eta_trace *trace,
+				 const uint32_t *devs, size_t n);
+
 /* For the functions of match-requests.h. */
 int request_stream_next(void *stream, struct request *request);
 /* Where the time of REQUEST, one of a file's STREAM, went: request->n_pieces, until another opens

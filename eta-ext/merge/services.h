@@ -62,13 +62,6 @@ struct service_vcpu {
 };
 #define SERVICE_ALL_VCPUS UINT32_MAX
 
-/* A time in which that thread was ready, but others had the CPU, or a limit kept it from one. */
-struct service_steal {
-	uint64_t begin_ns, end_ns;
-	uint32_t region; /* as its input numbers it; ETA_NONE: others had the CPU */
-	uint32_t who;	 /* tid on the host, 0: unknown */
-};
-
 struct services {
 	struct service_guest *guests;
 	struct service_call *calls;

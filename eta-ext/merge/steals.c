@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "eta-ext/base/array.h"
@@ -88,10 +89,12 @@ static bool is_kept(const struct eta_region *region)
 		region->reason == ETA_REASON_QUOTA || region->reason == ETA_REASON_STOPPED);
 }
 
-static int add_events(struct services *s, const struct eta_defs *defs,
-		      const struct eta_event *events, ssize_t n, struct service_steal *open)
+static int take_events(struct thread_steals *t, const struct eta_defs *defs,
+		       const struct eta_event *events, size_t n)
 {
-	for (ssize_t i = 0; i < n; i++) {
+	struct service_steal *open = &t->open;
+
+	for (size_t i = 0; i < n; i++) {
 		const struct eta_event *e = &events[i];
 
 		if (e->kind > ETA_LEAVE || !is_kept(&defs->regions[e->region]))
@@ -109,28 +112,88 @@ static int add_events(struct services *s, const struct eta_defs *defs,
 		open->end_ns = e->time_ns;
 		if (open->begin_ns == 0 || open->end_ns <= open->begin_ns)
 			continue;
-		if (!PAGED_FITS(s->steals, s->n_steals + 1, s->steals_room))
+		if (!PAGED_FITS(t->list, t->n + 1, t->room))
 			return -ENOMEM;
-		s->steals[s->n_steals++] = *open;
+		t->list[t->n++] = *open;
 		open->begin_ns = 0;
 	}
 	return 0;
 }
 
-static int add_steals(struct services *s, struct eta_trace *trace, uint32_t location)
+/* ---- while a virtual machine's calls are read ---- */
+
+static struct thread_steals *find_thread(const struct steal_store *store,
+					 const struct eta_trace *trace, uint32_t location)
 {
-	struct service_steal open = { .begin_ns = 0 };
+	for (size_t i = 0; i < store->n; i++)
+		if (store->list[i].trace == trace && store->list[i].location == location)
+			return &store->list[i];
+	return NULL;
+}
+
+int steals_take(void *arg, struct eta_trace *trace, uint32_t location,
+		const struct eta_event *events, size_t n)
+{
+	struct steal_store *store = arg;
+	struct thread_steals *t;
+	unsigned number;
+	int behind = 0;
+
+	/* those whose threads have no such names are read when the guest is known */
+	if (sscanf(trace->defs.locations[location].name, "CPU %u/%n", &number, &behind) != 1 ||
+	    !behind)
+		return 0;
+	t = find_thread(store, trace, location);
+	if (!t) {
+		if (!ARRAY_FITS(store->list, store->n + 1, store->room))
+			return -ENOMEM;
+		t = &store->list[store->n++];
+		*t = (struct thread_steals){ .trace = trace, .location = location };
+	}
+	return take_events(t, &trace->defs, events, n);
+}
+
+void steal_store_free(struct steal_store *store)
+{
+	for (size_t i = 0; i < store->n; i++)
+		paged_free(store->list[i].list);
+	free(store->list);
+	*store = (struct steal_store){ 0 };
+}
+
+/* ---- when it is known to be a guest ---- */
+
+static int append(struct services *s, const struct thread_steals *t)
+{
+	if (!PAGED_FITS(s->steals, s->n_steals + t->n, s->steals_room))
+		return -ENOMEM;
+	if (t->n)
+		memcpy(s->steals + s->n_steals, t->list, t->n * sizeof(*t->list));
+	s->n_steals += t->n;
+	return 0;
+}
+
+static int add_steals(struct merge *merge, struct eta_trace *trace, uint32_t location)
+{
+	const struct thread_steals *kept = find_thread(&merge->steals, trace, location);
+	struct thread_steals own = { 0 };
 	struct eta_cursor *cursor;
 	const struct eta_event *batch;
 	ssize_t n = 0;
-	int rc = eta_cursor_open(trace, location, &cursor);
+	int rc;
 
+	if (kept)
+		return append(merge->services, kept);
+	rc = eta_cursor_open(trace, location, &cursor);
 	if (rc)
 		return rc;
 	while (rc == 0 && (n = eta_cursor_read(cursor, &batch)) > 0)
-		rc = add_events(s, &trace->defs, batch, n, &open);
+		rc = take_events(&own, &trace->defs, batch, (size_t)n);
 	eta_cursor_drop(cursor);
-	return rc ? rc : n < 0 ? (int)n : 0;
+	if (rc == 0)
+		rc = n < 0 ? (int)n : append(merge->services, &own);
+	paged_free(own.list);
+	return rc;
 }
 
 int services_steals(struct merge *merge, size_t guest)
@@ -148,7 +211,7 @@ int services_steals(struct merge *merge, size_t guest)
 
 			if (location->tid == s->vcpus[v].tid &&
 			    is_of_guest(s, defs, guest, location))
-				rc = add_steals(s, trace, l);
+				rc = add_steals(merge, trace, l);
 		}
 		s->vcpus[v].n = s->n_steals - s->vcpus[v].first;
 	}
