@@ -20,9 +20,7 @@ enum {
 	TAKES = 2, /* at the begin and at the end */
 	READS = 8, /* each time, one behind the other */
 	UNIT_BYTES = 4096,
-	UNITS = 16,    /* of the disk that are read: what is in an image whatever its format */
-	MAX_UNITS = 4, /* in one read */
-	WAIT_S = 1     /* a disk that hangs is not waited for */
+	WAIT_S = 1 /* a disk that hangs is not waited for */
 };
 
 struct clock_disk {
@@ -30,15 +28,14 @@ struct clock_disk {
 	uint32_t dev;
 	struct clock_read reads[TAKES * READS];
 	unsigned n;
-	uint64_t drawn; /* a bit for each range */
+	uint8_t order[TAKES * READS]; /* of the blocks that are read */
 };
 
 struct clock_reads {
 	struct clock_disk disks[DISKS];
 	unsigned n;
 	unsigned taken; /* how often */
-	uint64_t seed;
-	bool hangs; /* a thread is at it still: all of this is its own */
+	bool hangs;	/* a thread is at it still: all of this is its own */
 };
 
 /* Does the processor say that a hypervisor is below? */
@@ -74,7 +71,25 @@ static bool is_disk(const char *name)
 	return removable == '0';
 }
 
-static void open_disk(struct clock_reads *r, const char *name)
+/*
+ * The blocks of 64 KiB, which are in an image whatever its format, in an order by chance and each
+ * once: no read can be taken for another one, nor all of them for those of another guest that does
+ * the same at the same time.
+ */
+static void shuffle(struct clock_disk *disk, uint64_t *seed)
+{
+	for (unsigned i = 0; i < TAKES * READS; i++) {
+		unsigned other;
+
+		/* Knuth's MMIX, whose higher bits are the better ones */
+		*seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
+		other = (unsigned)((*seed >> 32) % (i + 1));
+		disk->order[i] = disk->order[other];
+		disk->order[other] = (uint8_t)i;
+	}
+}
+
+static void open_disk(struct clock_reads *r, const char *name, uint64_t *seed)
 {
 	struct clock_disk *disk = &r->disks[r->n];
 	struct stat status;
@@ -89,6 +104,7 @@ static void open_disk(struct clock_reads *r, const char *name)
 		return;
 	}
 	disk->dev = (uint32_t)major(status.st_rdev) << 20 | (uint32_t)minor(status.st_rdev);
+	shuffle(disk, seed);
 	r->n++;
 }
 
@@ -97,35 +113,14 @@ void clock_reads_open(struct kernelio *k)
 	struct clock_reads *r = is_guest() ? calloc(1, sizeof(*r)) : NULL;
 	DIR *folder = r ? opendir("/sys/block") : NULL;
 	const struct dirent *entry;
+	uint64_t seed = clock_ns(CLOCK_MONOTONIC) ^ clock_ns(CLOCK_REALTIME);
 
-	if (r)
-		r->seed = clock_ns(CLOCK_MONOTONIC) ^ clock_ns(CLOCK_REALTIME);
 	while (folder && r->n < DISKS && (entry = readdir(folder)))
 		if (is_disk(entry->d_name))
-			open_disk(r, entry->d_name);
+			open_disk(r, entry->d_name, &seed);
 	if (folder)
 		closedir(folder);
 	k->clock_reads = r;
-}
-
-/*
- * A range of DISK that was not read before, at random: no read can be taken for another one, nor
- * for that of another guest, which may do the same at the same time.
- */
-static void draw(struct clock_reads *r, struct clock_disk *disk, struct clock_read *one)
-{
-	uint64_t from, n, bit;
-
-	do {
-		/* Knuth's MMIX, whose higher bits are the better ones */
-		r->seed = r->seed * 6364136223846793005ULL + 1442695040888963407ULL;
-		from = r->seed >> 60;
-		n = 1 + (r->seed >> 58 & 3);
-		bit = 1ULL << (MAX_UNITS * from + n - 1);
-	} while (from + n > UNITS || disk->drawn & bit);
-	disk->drawn |= bit;
-	one->offset = from * UNIT_BYTES;
-	one->bytes = n * UNIT_BYTES;
 }
 
 static void *read_all(void *arg)
@@ -133,19 +128,19 @@ static void *read_all(void *arg)
 	struct clock_reads *r = arg;
 	void *buffer = NULL;
 
-	if (posix_memalign(&buffer, UNIT_BYTES, MAX_UNITS * UNIT_BYTES))
+	if (posix_memalign(&buffer, UNIT_BYTES, UNIT_BYTES))
 		return NULL;
 	for (unsigned i = 0; i < r->n; i++)
 		for (unsigned k = 0; k < READS; k++) {
 			struct clock_disk *disk = &r->disks[i];
-			struct clock_read one;
+			struct clock_read one = { .bytes = UNIT_BYTES };
 			ssize_t n;
 
-			draw(r, disk, &one);
+			one.offset = (uint64_t)disk->order[r->taken * READS + k] * UNIT_BYTES;
 			one.begin_ns = clock_ns(CLOCK_MONOTONIC);
-			n = pread(disk->fd, buffer, one.bytes, (off_t)one.offset);
+			n = pread(disk->fd, buffer, UNIT_BYTES, (off_t)one.offset);
 			one.end_ns = clock_ns(CLOCK_MONOTONIC);
-			if (n == (ssize_t)one.bytes)
+			if (n == UNIT_BYTES)
 				disk->reads[disk->n++] = one;
 		}
 	r->taken++;
