@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from guests import BUILD, Phases, blame_by_guest, limited_images, make_initrd, need_guests, run
 from kernel import need, scratch
 
-PER_SECOND, SYNCS, OTHERS = 250, 100, 8
+PER_SECOND, SYNCS, OTHERS = 250, 300, 8
 
 need_guests()
 need("debugfs")
