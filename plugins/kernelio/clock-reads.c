@@ -72,7 +72,7 @@ static bool is_disk(const char *name)
 }
 
 /*
- * The blocks of 64 KiB, which are in an image whatever its format, in an order by chance and each
+ * The blocks of 64 KiB, which are in an image whatever its format, in random order and each
  * once: no read can be taken for another one, nor all of them for those of another guest that does
  * the same at the same time.
  */
