@@ -7,7 +7,7 @@ const [executablePath, path, part, file] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 const page = await browser.newPage({ viewport: { width: 1200, height: 760 }, reducedMotion: "reduce" });
 await page.goto(pathToFileURL(path).href);
-await page.waitForFunction(() => document.documentElement.dataset.drawn);
+await page.waitForSelector("html[data-drawn]", { state: "attached" });
 if (part) {
 	// the first wait of it that has a holder is chosen, so that the arrow is seen
 	await page.evaluate(() => {

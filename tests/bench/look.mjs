@@ -14,7 +14,7 @@ try {
 		const page = await browser.newPage({ viewport: { width: 1640, height: 1400 } });
 		const begin = performance.now();
 		await page.goto(pathToFileURL(path).href);
-		await page.waitForFunction(() => document.documentElement.dataset.drawn);
+		await page.waitForSelector("html[data-drawn]", { state: "attached" });
 		opened.push(performance.now() - begin);
 		await page.focus(".lanes");
 		frames.push(...await page.evaluate(() => {

@@ -35,14 +35,17 @@ export function rgb(text) {
 	return [n >> 16, (n >> 8) & 255, n & 255];
 }
 
-// Calls FN when the colours change, or the width of ELEMENT does.
+// Calls FN once ELEMENT has a width, when that changes, and when the colours do. The promise is kept at the first call.
 export function onLook(element, fn) {
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", fn);
-	let width = 0;
-	new ResizeObserver(() => {
-		if (element.clientWidth !== width) {
-			width = element.clientWidth;
-			fn();
-		}
-	}).observe(element);
+	return new Promise((resolve) => {
+		let width = -1;
+		new ResizeObserver(() => {
+			if (element.clientWidth !== width) {
+				width = element.clientWidth;
+				fn();
+				resolve();
+			}
+		}).observe(element);
+	});
 }

@@ -50,7 +50,7 @@ function draw(data) {
 		section("differences", "Differences", table.element);
 	}
 	const series = section("series", "Score over time");
-	drawSeries(series, sides, span);
+	const first = [drawSeries(series, sides, span)];
 	for (const [i, side] of sides.entries()) {
 		const pieces = h("details", {}, h("summary", {}, `${sides.length > 1 ? `${"AB"[i]}: t` : "T"}he same as a table`));
 		addTables(pieces, side, ["timeline"], sides.length > 1 ? `-${"ab"[i]}` : "");
@@ -61,6 +61,7 @@ function draw(data) {
 	for (const [i, side] of sides.entries()) {
 		const timeline = new Timeline(side, span, sides.length > 1 ? `${"AB"[i]}: ${side.paths.join(", ")}` : "");
 		timelines.push(timeline);
+		first.push(timeline.drawn);
 		lanes.append(timeline.element);
 		timeline.follow(timelines);
 	}
@@ -83,7 +84,10 @@ function draw(data) {
 		section(`recorded${id}`, `How it was recorded${one}`, missing(side));
 	}
 	addSearch();
-	document.documentElement.dataset.drawn = Math.round(performance.now());
+	// who waits for this sees all of the page: what has a width is drawn with the first frame
+	Promise.all(first).then(() => {
+		document.documentElement.dataset.drawn = Math.round(performance.now());
+	});
 }
 
 async function start() {

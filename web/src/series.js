@@ -34,6 +34,7 @@ function seriesOf(side) {
 	};
 }
 
+// The promise is kept when each is drawn.
 export function drawSeries(parent, sides, span) {
 	const holders = sides.map((side, i) => {
 		const holder = h("div", { class: "plot" });
@@ -73,6 +74,5 @@ export function drawSeries(parent, sides, span) {
 		};
 		return { holder, draw };
 	});
-	for (const { holder, draw } of holders.filter((each) => each))
-		onLook(holder, draw);
+	return Promise.all(holders.filter((each) => each).map(({ holder, draw }) => onLook(holder, draw)));
 }

@@ -32,7 +32,7 @@ export class Timeline {
 		this.holder = holdersOf(this.lanes);
 		this.place();
 		this.build(title);
-		onLook(this.scroller, () => this.draw());
+		this.drawn = onLook(this.scroller, () => this.draw());
 	}
 
 	// Where each lane is, from the top, below the names of its machine and its process.
