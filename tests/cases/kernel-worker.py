@@ -5,6 +5,7 @@ import atexit
 import collections
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -47,17 +48,21 @@ def fio(device, *options):
             "--output=" + path("fio.out"), *options]
 
 
-def is_kernels(tid):
-    """Is TID a worker, or the thread of a CPU's soft interrupts?"""
+def serves(tid, loop_device):
+    """Is TID a worker whose last work was for LOOP_DEVICE, or the thread of a CPU's soft interrupts?
+
+    Other workers write back for whoever else is at work on this machine."""
     try:
         with open(f"/proc/{tid}/comm") as file:
-            return file.read().startswith(("kworker/", "ksoftirqd/"))
+            comm = file.read().strip()
     except OSError:
         return False
+    return comm.startswith("ksoftirqd/") or re.fullmatch(r"kworker/.*[-+]" + os.path.basename(loop_device), comm)
 
 
-def record(name, *command):
-    """The waits for a CPU: in which the kernel's threads were at work for who waits; those by whom; of such threads."""
+def record(name, loop_device, *command):
+    """The waits for a CPU: in which the kernel's threads were at work for who waits; those by whom; of those by whom, the threads
+    that serve LOOP_DEVICE."""
     spool = trace(name, *command, options=options)
     nothing_lost(spool)
     uring_workers.update(task.tid for task in spool.tasks if task.comm.startswith("iou-"))
@@ -69,7 +74,7 @@ def record(name, *command):
             own += span.end - span.begin
         else:
             by[span.who] = by.get(span.who, 0) + span.end - span.begin
-    workers = sum(ns for tid, ns in by.items() if is_kernels(tid))
+    workers = sum(ns for tid, ns in by.items() if serves(tid, loop_device))
     print(name, "own:", own, "workers:", workers, "all:", by)
     return own, by, workers
 
@@ -86,8 +91,7 @@ def beside(*command):
         neighbour.wait()
 
 
-DEPTH = 16
-ENDLESS = f"--iodepth={DEPTH}", "--bs=64k", "--size=32m", "--time_based", "--runtime=100"
+ENDLESS = "--iodepth=16", "--bs=64k", "--size=32m", "--time_based", "--runtime=100"
 uring_workers = set()
 device, other, direct = loop("image"), loop("other"), loop("direct", "--direct-io=on")
 ext4, folder = loop_fs("ext4", 64)
@@ -96,18 +100,18 @@ journal = {int(tid) for tid in subprocess.run(["pgrep", "jbd2/" + os.path.basena
 for options in (), ("--light",):
     prefix = "light" if options else "full"
     # workers read the file for it, and soft interrupts end its requests
-    own, _by, workers = record(prefix + "-alone", *fio(device, "--iodepth=8", "--bs=4k", "--size=32m"))
+    own, _by, workers = record(prefix + "-alone", device, *fio(device, "--iodepth=8", "--bs=4k", "--size=32m"))
     assert own > 4 * workers, (own, workers)
 
     # the journal's thread writes for it
-    own, by, _workers = record(prefix + "-syncs", "taskset", "-c", CPU, "fio", "--name=job", "--rw=write", "--bs=4k", "--size=8m",
+    own, by, _workers = record(prefix + "-syncs", ext4, "taskset", "-c", CPU, "fio", "--name=job", "--rw=write", "--bs=4k", "--size=8m",
                                "--fsync=1", "--directory=" + folder, "--output=" + path("fio.out"))
     journals = sum(ns for tid, ns in by.items() if tid in journal)
     assert own > 20 * journals, (own, journals)
 
     # the workers of io_uring have one CPU for all
     command = ["taskset", "-c", CPU, *fio(path("image"), "--iodepth=16", "--bs=4k", "--size=32m", "--force_async=1")]
-    own, by, _workers = record(prefix + "-uring", *(arg.replace("libaio", "io_uring") for arg in command))
+    own, by, _workers = record(prefix + "-uring", device, *(arg.replace("libaio", "io_uring") for arg in command))
     with open(path("fio.out")) as file:
         if "io_uring_queue_init" in file.read():
             print("skip: this kernel refuses io_uring")
@@ -116,7 +120,7 @@ for options in (), ("--light",):
             assert own > 4 * each_other, (own, each_other)
 
     with beside("taskset", "-c", CPU, *fio(other, *ENDLESS)) as tids:
-        own, by, workers = record(prefix, "taskset", "-c", CPU, sys.executable, "-c", READS, path("image"))
+        own, by, workers = record(prefix, other, "taskset", "-c", CPU, sys.executable, "-c", READS, path("image"))
     neighbours = sum(ns for tid, ns in by.items() if tid in tids)
     assert neighbours > 4 * (workers + own), (neighbours, workers, own)
 
@@ -124,9 +128,9 @@ for options in (), ("--light",):
     with beside(*fio(direct, *ENDLESS)) as tids:
         spool = trace(prefix + "-disk", sys.executable, "-c", READS, path("image"), "direct", options=options)
     behind = collections.Counter()
-    # where more are ahead, a kernel thread writes back for whoever else is at work here
-    for bio in (bio for bio in spool.bios if bio.queue_ahead <= 2 * DEPTH):
-        who = "the user" if bio.queue_ahead_tid in tids else "workers" if is_kernels(bio.queue_ahead_tid) else "others"
+    workers = {bio.queue_ahead_tid for bio in spool.bios if serves(bio.queue_ahead_tid, direct)}
+    for bio in spool.bios:
+        who = "the user" if bio.queue_ahead_tid in tids else "workers" if bio.queue_ahead_tid in workers else "others"
         behind[who] += bio.queue_ahead
     print(prefix, "requests ahead on the disk:", dict(behind))
     assert behind["the user"] > 4 * behind["workers"], behind
