@@ -17,18 +17,26 @@
 
 enum {
 	DISKS = 8,
-	TAKES = 2, /* at the begin and at the end */
-	READS = 8, /* each time, one behind the other */
+	TAKES = 2,  /* at the begin and at the end */
+	BLOCKS = 8, /* each time, one behind the other, */
+	/* and then across these blocks' bounds in the part of the disk that the other time reads */
+	SHIFTS = 7,
+	READS = BLOCKS + (BLOCKS - 1) * SHIFTS,
 	UNIT_BYTES = 4096,
-	WAIT_S = 1 /* a disk that hangs is not waited for */
+	SHIFT_BYTES = UNIT_BYTES / (SHIFTS + 1),
+	TEXT_BYTES = 84, /* of a read, at most */
+	WAIT_S = 1	 /* a disk that hangs is not waited for */
 };
+
+/* A slow disk is not read any more after so long, but for the blocks. */
+#define ENOUGH_NS 40000000
 
 struct clock_disk {
 	int fd;
 	uint32_t dev;
 	struct clock_read reads[TAKES * READS];
 	unsigned n;
-	uint8_t order[TAKES * READS]; /* of the blocks that are read */
+	uint32_t offsets[TAKES * READS]; /* in the order in which they are read */
 };
 
 struct clock_reads {
@@ -71,21 +79,41 @@ static bool is_disk(const char *name)
 	return removable == '0';
 }
 
-/*
- * The blocks of 64 KiB, which are in an image whatever its format, in random order and each
- * once: no read can be taken for another one, nor all of them for those of another guest that does
- * the same at the same time.
- */
-static void shuffle(struct clock_disk *disk, uint64_t *seed)
+static void shuffle(uint32_t *v, unsigned n, uint64_t *seed)
 {
-	for (unsigned i = 0; i < TAKES * READS; i++) {
+	for (unsigned i = 1; i < n; i++) {
+		uint32_t one = v[i];
 		unsigned other;
 
 		/* Knuth's MMIX, whose higher bits are the better ones */
 		*seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
 		other = (unsigned)((*seed >> 32) % (i + 1));
-		disk->order[i] = disk->order[other];
-		disk->order[other] = (uint8_t)i;
+		v[i] = v[other];
+		v[other] = one;
+	}
+}
+
+/*
+ * All within 64 KiB, which are in an image whatever its format, in random order and each once: no
+ * read can be taken for another one, nor all of them for those of another guest that does the same
+ * at the same time. A host with blocks of 4 KiB reads more than what is across their bounds: that
+ * is far in time from what is read of the same blocks. Where a guest's disk has such blocks these
+ * reads fail.
+ */
+static void choose_offsets(struct clock_disk *disk, uint64_t *seed)
+{
+	for (unsigned t = 0; t < TAKES; t++) {
+		uint32_t *blocks = disk->offsets + t * READS, *shifted = blocks + BLOCKS;
+		const uint32_t from = t * BLOCKS * UNIT_BYTES,
+			       other = (TAKES - 1 - t) * BLOCKS * UNIT_BYTES;
+
+		for (unsigned i = 0; i < BLOCKS; i++)
+			blocks[i] = from + i * UNIT_BYTES;
+		for (unsigned i = 0; i < READS - BLOCKS; i++)
+			shifted[i] =
+				other + i / SHIFTS * UNIT_BYTES + (1 + i % SHIFTS) * SHIFT_BYTES;
+		shuffle(blocks, BLOCKS, seed);
+		shuffle(shifted, READS - BLOCKS, seed);
 	}
 }
 
@@ -104,7 +132,7 @@ static void open_disk(struct clock_reads *r, const char *name, uint64_t *seed)
 		return;
 	}
 	disk->dev = (uint32_t)major(status.st_rdev) << 20 | (uint32_t)minor(status.st_rdev);
-	shuffle(disk, seed);
+	choose_offsets(disk, seed);
 	r->n++;
 }
 
@@ -123,6 +151,24 @@ void clock_reads_open(struct kernelio *k)
 	k->clock_reads = r;
 }
 
+static void read_disk(struct clock_disk *disk, const uint32_t *offsets, void *buffer)
+{
+	const uint64_t since_ns = clock_ns(CLOCK_MONOTONIC);
+
+	for (unsigned i = 0; i < READS; i++) {
+		struct clock_read one = { .offset = offsets[i], .bytes = UNIT_BYTES };
+		ssize_t n;
+
+		one.begin_ns = clock_ns(CLOCK_MONOTONIC);
+		if (i >= BLOCKS && one.begin_ns - since_ns > ENOUGH_NS)
+			return;
+		n = pread(disk->fd, buffer, UNIT_BYTES, (off_t)one.offset);
+		one.end_ns = clock_ns(CLOCK_MONOTONIC);
+		if (n == UNIT_BYTES)
+			disk->reads[disk->n++] = one;
+	}
+}
+
 static void *read_all(void *arg)
 {
 	struct clock_reads *r = arg;
@@ -131,18 +177,7 @@ static void *read_all(void *arg)
 	if (posix_memalign(&buffer, UNIT_BYTES, UNIT_BYTES))
 		return NULL;
 	for (unsigned i = 0; i < r->n; i++)
-		for (unsigned k = 0; k < READS; k++) {
-			struct clock_disk *disk = &r->disks[i];
-			struct clock_read one = { .bytes = UNIT_BYTES };
-			ssize_t n;
-
-			one.offset = (uint64_t)disk->order[r->taken * READS + k] * UNIT_BYTES;
-			one.begin_ns = clock_ns(CLOCK_MONOTONIC);
-			n = pread(disk->fd, buffer, UNIT_BYTES, (off_t)one.offset);
-			one.end_ns = clock_ns(CLOCK_MONOTONIC);
-			if (n == UNIT_BYTES)
-				disk->reads[disk->n++] = one;
-		}
+		read_disk(&r->disks[i], r->disks[i].offsets + r->taken * READS, buffer);
 	r->taken++;
 	free(buffer);
 	return NULL;
@@ -171,7 +206,7 @@ void clock_reads_put(struct kernelio *k, void (*put)(struct kernelio *k, const c
 
 	for (unsigned i = 0; r && !r->hangs && i < r->n; i++) {
 		const struct clock_disk *disk = &r->disks[i];
-		char text[2048];
+		char text[TAKES * READS * TEXT_BYTES];
 		size_t used = (size_t)snprintf(text, sizeof(text), CLOCK_READS_PREFIX "%u=%" PRIu32,
 					       i, disk->dev);
 

@@ -140,9 +140,10 @@ HOST, INSIDE = "host/kernel.spool", "results/guest/kernel.spool"
 guest = kernel_spool.KernelSpool(INSIDE)
 sent = [bio for bio in guest.bios if bio.bytes and bio.end and not bio.flags & kernel_spool.BIO_FLUSH]
 assert len(sent) > 100, len(sent)
-# at the begin and the end eight reads of each disk, which are in no count
+# at the begin and the end eight reads of each disk, and more where they are fast, which are in no count
 reads = [guest.properties[name].split(" ") for name in sorted(guest.properties) if name.startswith("CLOCKREADS_")]
-assert len(reads) == 2 and all(len(row) == 17 for row in reads), reads
+assert len(reads) == 2 and all(len(row) >= 17 for row in reads), reads
+assert all(len({read.split(":")[0] for read in row[1:]}) == len(row) - 1 for row in reads), reads
 maps = []
 for order in (HOST, INSIDE), (INSIDE, HOST):
     merged = run(SCI_MERGE, *order, "-o", f"all{len(maps)}.otf2")
