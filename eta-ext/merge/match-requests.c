@@ -323,6 +323,11 @@ static uint64_t take_out(struct part *parts, size_t *n, const struct request *ra
 	return bytes;
 }
 
+static bool overlap(const struct request *a, const struct request *b)
+{
+	return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
 static bool touches(const struct part *parts, size_t n, const struct request *range)
 {
 	for (size_t i = 0; i < n; i++)
@@ -330,6 +335,19 @@ static bool touches(const struct part *parts, size_t n, const struct request *ra
 		    parts[i].from < range->offset + range->bytes)
 			return true;
 	return false;
+}
+
+/*
+ * Can HOST be a part of GUEST? A read for the clock is done as it is or it says nothing: those
+ * behind it have some of its bytes.
+ */
+static bool can_be(const struct request *guest, const struct request *host)
+{
+	if (host->write != guest->write)
+		return false;
+	if (guest->clock_only)
+		return host->offset == guest->offset && host->bytes == guest->bytes;
+	return overlap(host, guest);
 }
 
 /* The one of the window that fits GUEST best and has bytes of PARTS; NULL: none. */
@@ -343,7 +361,7 @@ static struct request *best_of(const struct matching *m, const struct request *g
 		struct request *host = &m->window[i];
 		int64_t out;
 
-		if (host->write != guest->write || !touches(parts, n, host))
+		if (!can_be(guest, host) || !touches(parts, n, host))
 			continue;
 		out = outside(m, guest, host);
 		if (out <= slack_at(m, guest->begin_ns) && (!best || out < least)) {
@@ -354,11 +372,6 @@ static struct request *best_of(const struct matching *m, const struct request *g
 	return best;
 }
 
-static bool overlap(const struct request *a, const struct request *b)
-{
-	return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-}
-
 /* Might another of the window as well have moved what BEST has moved for GUEST? */
 static bool is_ambiguous(const struct matching *m, const struct request *guest,
 			 const struct request *best)
@@ -366,8 +379,7 @@ static bool is_ambiguous(const struct matching *m, const struct request *guest,
 	for (size_t i = m->first; i < m->n; i++) {
 		const struct request *other = &m->window[i];
 
-		if (other != best && other->write == best->write && overlap(other, best) &&
-		    overlap(other, guest) &&
+		if (other != best && can_be(guest, other) && overlap(other, best) &&
 		    outside(m, guest, other) <= slack_at(m, guest->begin_ns))
 			return true;
 	}

@@ -235,6 +235,35 @@ static void strangers_are_not_matched(void **state)
 	forget(&w);
 }
 
+/* Reads for the clock have bytes of those behind them, which are no others for that. */
+static void clock_reads_are_found(void **state)
+{
+	enum { READS = 50, SECTOR = 512 };
+	struct world w = { .ahead_ns = INT64_C(1) << 40, .ppm = -30 };
+	uint64_t now = 1000000000;
+	struct requests_found found;
+	struct eta_sync_result r;
+	struct request_vote vote;
+
+	(void)state;
+	srandom(7);
+	for (uint64_t i = 0; i < READS; i++, now += 400000) {
+		/* 7 has no divisor in common with 50: each once */
+		uint64_t offset = i * 7 % READS * SECTOR;
+
+		put(&w.guest, (struct request){ now, now + 300000, offset, BLOCK, false, true });
+		put(&w.host, (struct request){ at_host(&w, now + GAP_NS + draw(100000)),
+					       at_host(&w, now + 300000 - GAP_NS - draw(100000)),
+					       offset, BLOCK, false });
+	}
+	look(&w, &vote, &found, &r);
+	assert_int_equal(found.requests, 0);
+	assert_int_equal(found.pairs, READS);
+	assert_int_equal(found.ambiguous + found.dropped + r.bad, 0);
+	assert_true(r.map.error_ns < 2 * GAP_NS);
+	forget(&w);
+}
+
 static void nothing_is_nothing(void **state)
 {
 	struct world w = { 0 };
@@ -255,6 +284,7 @@ int main(void)
 		cmocka_unit_test(the_clock_is_found),
 		cmocka_unit_test(wrong_ones_are_dropped),
 		cmocka_unit_test(strangers_are_not_matched),
+		cmocka_unit_test(clock_reads_are_found),
 		cmocka_unit_test(nothing_is_nothing),
 	};
 
