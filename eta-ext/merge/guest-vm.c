@@ -42,15 +42,19 @@ static int vote_of(struct guests *g, struct device *device, const struct disk *d
  */
 static int keep_requests(struct guests *g, uint32_t vm)
 {
-	struct request_image *images = calloc(g->hosts.n_disks + 1, sizeof(*images));
 	struct vm *of = &g->hosts.vms[vm];
+	struct request_image *images;
 	size_t n = 0;
-	int rc = images ? 0 : -ENOMEM;
+	int rc;
 
+	if (of->is_read)
+		return 0;
+	images = calloc(g->hosts.n_disks + 1, sizeof(*images));
+	rc = images ? 0 : -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < g->hosts.n_disks; i++)
 		if (g->hosts.disks[i].vm == vm && g->hosts.disks[i].is_comparable)
 			images[n++] = guest_image_of(&g->hosts.disks[i]);
-	if (rc == 0 && !of->is_read)
+	if (rc == 0)
 		rc = request_streams_keep_files(&g->merge->requests,
 						g->merge->inputs[of->input].trace, images, n,
 						steals_take, &g->merge->steals);
