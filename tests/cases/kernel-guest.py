@@ -120,7 +120,7 @@ def make_stacked():
 
 
 def boot():
-    # one thread for both CPUs: with two the emulator loses an interrupt now and then, and one waits for the other for ever
+    # one thread for both CPUs: with two the guest stood still once, CPU 0 without timer interrupts and CPU 1 waiting for it
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", "2",
                "-m", "1024", "-nographic", "-nodefaults", "-no-reboot", "-serial", "stdio",
                "-kernel", os.path.join(GUEST, "vmlinuz"), "-initrd", path("initrd"),
