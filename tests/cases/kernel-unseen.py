@@ -8,7 +8,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import lock_holder, need_bpf, nothing_lost, ops_on, path, skip, trace
+from kernel import lock_holder, loop_fs_apart, need_bpf, nothing_lost, ops_on, path, skip, trace
 
 need_bpf()
 if not os.path.exists("/proc/self/schedstat"):
@@ -108,3 +108,22 @@ assert least > 5e6, reported
 inexact = 1e6 + 50e3 * len(ready)
 assert 0.98 * least - inexact <= lengths(ready) <= 1.02 * most + inexact, (least, lengths(ready), most, len(ready))
 assert spool.total("switches_missed") >= len(ready), spool.properties
+
+# ---- light mode: what is seen in a call before its wait is over for the probes is in the call, as for every trace ----
+CALLS = r"""
+import os, sys, threading
+def run(thread):
+    for i in range(100):
+        fd = os.open(f"{sys.argv[1]}/{thread}.{i}", os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
+        os.write(fd, bytes(9000))
+        os.close(fd)
+threads = [threading.Thread(target=run, args=(thread,)) for thread in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+if os.geteuid() == 0:
+    spool = trace("calls", PYTHON, "-c", CALLS, loop_fs_apart("ext4", 64)[1], env=ENV, options=("--light",))
+    nothing_lost(spool)
+    late = sum(one.begin > other.begin for op in spool.ops for one, other in zip(op.spans, op.spans[1:]))
+    print(f"calls: {len(spool.ops)}, {late} waits noticed after what came later, {spool.total('switches_missed')} switches missed")
+    assert late, "no wait was noticed late"

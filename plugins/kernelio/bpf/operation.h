@@ -38,19 +38,6 @@ static __always_inline bool is_fault(const struct task_state *st)
 	       st->op.syscall == KERNELIO_SYS_mmap_write_fault;
 }
 
-/* When an operation whose end is not reported, a fault or a call in light mode, was last seen. */
-static __always_inline uint64_t endless_last_ns(const struct task_state *st)
-{
-	uint32_t n = st->now.n_spans - 1;
-	uint64_t last_ns = st->fault.last_ns;
-
-	if (n < MAX_SPANS && st->spans[n].end_ns > last_ns)
-		last_ns = st->spans[n].end_ns;
-	if (st->now.readahead_end_ns > last_ns)
-		last_ns = st->now.readahead_end_ns;
-	return last_ns;
-}
-
 /*
  * When an operation begins that was seen at NOW: not before the last one has ended, which is when
  * an interrupt in it was over.

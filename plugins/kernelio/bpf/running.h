@@ -297,6 +297,19 @@ static __always_inline void idle_missed(struct task_state *st, const struct read
 	st->idle.off = OFF_NOT;
 }
 
+/* When an operation whose end is not reported, a fault or a call in light mode, was last seen. */
+static __always_inline uint64_t endless_last_ns(const struct task_state *st)
+{
+	uint32_t n = st->now.n_spans - 1;
+	uint64_t last_ns = st->fault.last_ns;
+
+	if (n < MAX_SPANS && st->spans[n].end_ns > last_ns)
+		last_ns = st->spans[n].end_ns;
+	if (st->now.readahead_end_ns > last_ns)
+		last_ns = st->now.readahead_end_ns;
+	return last_ns;
+}
+
 /*
  * The current thread runs, but the switch to it was not reported: ends its wait. Who had the CPU
  * before is not known. If the scheduler's statistics do not say when the wait ended, it is the
@@ -332,6 +345,8 @@ SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 	if (st->held_by)
 		st->unreported.held_ns += slept_ns;
 	st->now.wake_ns = wake_ns;
+	if (st->fault.endless) /* the spans of the wait come after later ones */
+		endless_seen(st, endless_last_ns(st));
 	switched_in(st, &ready, came_ns);
 	st->now.off = OFF_NOT;
 	return 0;

@@ -318,7 +318,7 @@ int call_see(struct task_state *st, uint64_t now)
 	if (!filter.light || !st || st->for_tid)
 		return 0;
 	if (off_state(st)) /* a missed switch: left to a probe that ends waits */
-		return st->active && !is_fault(st);
+		return call_goes_on(st, task, regs, now);
 	now = now ?: bpf_ktime_get_ns();
 	if (call_goes_on(st, task, regs, now))
 		return 1;
