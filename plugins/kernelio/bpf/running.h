@@ -320,12 +320,15 @@ SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 	uint64_t off_ns, wake_ns, came_ns, ready_ns, slept_ns;
 	struct ready ready = {};
 	uint8_t off;
+	bool active;
 
 	if (!st)
 		return 0;
-	off = off_state(st);
-	off_ns = off_since(st);
-	wake_ns = st->active ? st->now.wake_ns : st->idle.wake_ns;
+	active = st->active;
+	barrier(); /* an interrupt from here on may find what a worker serves */
+	off = active ? st->now.off : st->idle.off;
+	off_ns = active ? st->now.off_ns : st->idle.off_ns;
+	wake_ns = active ? st->now.wake_ns : st->idle.wake_ns;
 	came_ns = arrival_find(st, off_ns, st->seen_ns > off_ns ? st->seen_ns : now, &ready_ns);
 	st->seen_ns = 0;
 	TOTAL_ADD(switches_missed, 1);
@@ -337,7 +340,7 @@ SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 	st->unreported.quota_ns += ready.quota_ns; /* added to the limits by `leaves` */
 	if (st->stop)
 		st->unreported.stop_ns += slept_ns;
-	if (!st->active) {
+	if (!active) {
 		st->idle.wake_ns = wake_ns;
 		idle_missed(st, &ready, came_ns);
 		return 0;
