@@ -58,7 +58,8 @@ def busy(name, start, cpu, often=0, options=(), env=None):
 
 def is_limited(spool, delay, quota, others, name):
     """DELAY ns without a CPU are the QUOTA ns of the limit NAME, beside those by OTHERS."""
-    assert 0.8 * delay - others <= quota <= 1.1 * delay + 5e6, (quota, delay)
+    missed = 80e6 * spool.total("switches_missed")  # the longest wait around each switch that this kernel does not report
+    assert 0.8 * delay - others - missed <= quota <= 1.1 * delay + 5e6, (quota, delay)
     ns, what = limits(spool)["cpu:quota"]
     assert abs(ns - waited(spool, "QUOTA")) < 1e6, (ns, waited(spool, "QUOTA"))
     assert what == name, what
