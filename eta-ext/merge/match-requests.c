@@ -406,8 +406,9 @@ static int match_one(struct matching *m, const struct request *guest)
 			m->found->ambiguous++;
 			continue;
 		}
-		m->pairs[m->n_pairs++] = (struct eta_sync_pair){ guest->begin_ns, guest->end_ns,
-								 host->begin_ns, host->end_ns };
+		m->pairs[m->n_pairs++] =
+			(struct eta_sync_pair){ guest->begin_ns + guest->queued_ns, guest->end_ns,
+						host->begin_ns, host->end_ns };
 		m->found->pairs++;
 		if (m->n_pairs == BLOCK_PAIRS)
 			rc = judge_block(m);

@@ -17,10 +17,14 @@ struct request {
 	bool clock_only; /* for the clock: it is in no trace of the guest */
 	bool flush;   /* no transfer: a flush of the guest's disk, a sync of the image; bytes 0 */
 	bool no_file; /* a guest's: a journal's or of metadata */
-	uint32_t location;		/* of its trace */
-	uint32_t owner;			/* tid of the thread whose pages it writes, 0: its own */
-	uint32_t number;		/* of a requests_pair_fn; 0: it has given none */
-	uint32_t first_piece, n_pieces; /* of a host's: see request_stream_pieces() */
+	uint32_t location; /* of its trace */
+	uint32_t owner;	   /* tid of the thread whose pages it writes, 0: its own */
+	uint32_t number;   /* of a requests_pair_fn; 0: it has given none */
+	union {
+		uint32_t first_piece; /* of a host's: see request_stream_pieces() */
+		uint32_t queued_ns;   /* of a guest's: until it was issued to the disk */
+	};
+	uint32_t n_pieces;
 };
 
 /* The next request of ARG into REQUEST: 1, 0 at the end, -errno. */

@@ -228,6 +228,24 @@ static size_t device_target(const struct request_stream *s, uint32_t dev)
 	return t;
 }
 
+/*
+ * How long the request that begins with READER's event was queued before it was issued: its host
+ * sees it no earlier. Looked for in what is read already; 0: not found there.
+ */
+static uint32_t queued_ns(const struct reader *reader)
+{
+	const struct eta_event *begin = reader->head;
+
+	for (const struct eta_event *e = begin + 1; e < reader->end && e->time_ns <= begin->end_ns;
+	     e++) {
+		if (e->kind == ETA_IO_ISSUED && e->match == begin->match)
+			return e->time_ns - begin->time_ns <= UINT32_MAX
+				       ? (uint32_t)(e->time_ns - begin->time_ns)
+				       : 0;
+	}
+	return 0;
+}
+
 /* Is the block request that EVENT begins one to a target of S, with an end? */
 static bool take_block(const struct request_stream *s, struct reader *reader,
 		       struct request *request)
@@ -254,7 +272,8 @@ static bool take_block(const struct request_stream *s, struct reader *reader,
 				     .write = event->mode == ETA_IO_WRITE,
 				     .flush = flush,
 				     .no_file = !(event->has & ETA_HAS_FILE),
-				     .owner = event->owner };
+				     .owner = event->owner,
+				     .queued_ns = queued_ns(reader) };
 	return true;
 }
 

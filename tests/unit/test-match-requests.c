@@ -264,6 +264,34 @@ static void clock_reads_are_found(void **state)
 	forget(&w);
 }
 
+/* How long a request was queued in the guest says nothing of the clock. */
+static void queue_time_is_left_out(void **state)
+{
+	enum { REQUESTS = 100, QUEUED_NS = 500000 };
+	struct world w = { .ahead_ns = INT64_C(1) << 40 };
+	uint64_t now = 1000000000;
+	struct requests_found found;
+	struct eta_sync_result r;
+	struct request_vote vote;
+
+	(void)state;
+	srandom(7);
+	for (uint64_t i = 0; i < REQUESTS; i++, now += 1000000) {
+		struct request one = { now, now + QUEUED_NS + 300000, i * 7 % REQUESTS * BLOCK,
+				       BLOCK, false };
+
+		one.queued_ns = QUEUED_NS;
+		put(&w.guest, one);
+		put(&w.host, (struct request){ at_host(&w, now + QUEUED_NS + GAP_NS + draw(100000)),
+					       at_host(&w, one.end_ns - GAP_NS - draw(100000)),
+					       one.offset, BLOCK, false });
+	}
+	look(&w, &vote, &found, &r);
+	assert_int_equal(found.found, REQUESTS);
+	assert_true(r.map.error_ns < 2 * GAP_NS);
+	forget(&w);
+}
+
 static void nothing_is_nothing(void **state)
 {
 	struct world w = { 0 };
@@ -285,6 +313,7 @@ int main(void)
 		cmocka_unit_test(wrong_ones_are_dropped),
 		cmocka_unit_test(strangers_are_not_matched),
 		cmocka_unit_test(clock_reads_are_found),
+		cmocka_unit_test(queue_time_is_left_out),
 		cmocka_unit_test(nothing_is_nothing),
 	};
 
