@@ -11,7 +11,7 @@ import sys
 import tarfile
 import time
 
-from kernel import SCI_KERNEL, cgroup, inside, need, need_bpf, path, skip
+from kernel import SCI_KERNEL, cgroup, inside, need, need_bpf, path, skip, unmount
 
 BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
 GUEST = os.path.join(BUILD, "guest")
@@ -98,7 +98,7 @@ def images_on_one_device(formatted=False):
     run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
     os.mkdir("images")
     run("mount", device, "images")
-    atexit.register(subprocess.run, ["umount", path("images")])
+    atexit.register(unmount, path("images"))
     for name in "a.img", "b.img":
         with open(f"images/{name}", "wb") as file:
             file.write(os.urandom(1 << 20) * 80)

@@ -55,6 +55,17 @@ def nothing_lost(spool):
     assert spool.total("operations") == len(spool.ops), (spool.properties, len(spool.ops))
 
 
+def unmount(folder):
+    """A loop device that has just been detached may have its file open for a moment."""
+    said = ""
+    for _ in range(50):
+        if not os.path.ismount(folder):
+            return
+        said = subprocess.run(["umount", folder], stderr=subprocess.PIPE, text=True, check=False).stderr
+        time.sleep(0.1 if said else 0)
+    print(said, end="", file=sys.stderr)
+
+
 def loop_fs(kind, megabytes, *options, below=None):
     """
     A file system of KIND, made with OPTIONS, on a loop device that is gone when the test is: (device, folder). Its file is
@@ -82,7 +93,7 @@ def loop_fs(kind, megabytes, *options, below=None):
     mounted = subprocess.run(["mount", device, folder], capture_output=True, text=True)
     if mounted.returncode:
         skip(f"{kind} cannot be mounted: {mounted.stderr.strip()}")
-    atexit.register(subprocess.run, ["umount", folder])
+    atexit.register(unmount, folder)
     return device, folder
 
 
@@ -105,7 +116,7 @@ def overlay_fs(folder, n, name=""):
     subprocess.run(["sync", "-f", folder], check=True)
     subprocess.run(["mount", "-t", "overlay", "none", "-o", f"lowerdir={lower},upperdir={upper},workdir={work}", top],
                    check=True)
-    atexit.register(subprocess.run, ["umount", top])
+    atexit.register(unmount, top)
     return top
 
 
