@@ -184,6 +184,8 @@ static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
 
 /* What is less of a process is not worth a line. */
 #define GAIN_PERCENT 2
+/* What else it may be is worth saying from this part of it on. */
+#define GAIN_MORE_PERCENT 15
 
 /* As the first line has it, where that is of one of its threads; else its program and number. */
 static void name_process(const struct analysis *a, uint32_t process, char *text, size_t room)
@@ -203,15 +205,20 @@ static void name_process(const struct analysis *a, uint32_t process, char *text,
 static int put_gain(FILE *out, const struct analysis *a, unsigned width)
 {
 	const struct process_score *p = a->n_processes ? &a->processes[0] : NULL;
-	char line[512], name[128];
+	char line[512], name[128], most[96] = "";
 
 	if (a->verdict.share <= 0 || !p ||
 	    !share_reaches((double)p->saved_ns, (double)p->wall_ns, GAIN_PERCENT))
 		return 0;
 	name_process(a, p->process, name, sizeof(name));
-	snprintf(line, sizeof(line), "gain: without that %s would have taken %s, %s less", name,
+	if (share_reaches((double)(p->saved_most_ns - p->saved_ns), (double)p->saved_ns,
+			  GAIN_MORE_PERCENT))
+		snprintf(most, sizeof(most),
+			 ", or up to %s less: how long its calls take alone is not known",
+			 report_duration(p->saved_most_ns).text);
+	snprintf(line, sizeof(line), "gain: without that %s would have taken %s, %s less%s", name,
 		 report_duration((int64_t)p->wall_ns - p->saved_ns).text,
-		 report_duration(p->saved_ns).text);
+		 report_duration(p->saved_ns).text, most);
 	report_wrapped(out, line, false, width);
 	return 0;
 }

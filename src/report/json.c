@@ -413,6 +413,7 @@ static void put_process(struct json_object o, const struct analysis *a,
 	put_interference(o, &p->slowdown);
 	set_int(o, "saved_ns", p->saved_ns);
 	set_int(o, "saved_all_ns", p->saved_all_ns);
+	set_int(o, "saved_most_ns", p->saved_most_ns);
 	put_verdict(o, &p->verdict, p->verdict.advice);
 }
 

@@ -162,10 +162,10 @@ static void add_submitted(const struct walker *w, uint32_t location, double part
 
 /*
  * Adds what LOCATION lost between two times, by cell, in proportion to its total; and its waits for
- * a CPU between operations.
+ * a CPU between operations. ALIKE: waits beside others that the references have, too.
  */
 static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns, uint64_t to_ns,
-		     double saved[N_CELLS])
+		     double saved[N_CELLS], double *alike)
 {
 	const struct slowdown *s = &w->scores[location]->slowdown;
 	const struct walk_counts *lifetime = life_of(w, location);
@@ -182,6 +182,7 @@ static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns
 
 		saved[CELL_CPU_RUN_QUEUE] += (double)lifetime->outside_ns * part;
 		add_submitted(w, location, part, saved);
+		*alike += part * (double)w->scores[location]->alike_ns;
 	}
 }
 
@@ -208,7 +209,7 @@ static void walk_back(const struct walker *w, uint32_t location, struct process_
 {
 	uint64_t ns = life_of(w, location)->last_ns;
 	uint32_t mark = p->process + 1, next;
-	double saved[N_CELLS] = { 0 };
+	double saved[N_CELLS] = { 0 }, alike = 0;
 
 	while (location != ETA_NONE) {
 		uint64_t begin_ns = life_of(w, location)->first_ns;
@@ -217,7 +218,7 @@ static void walk_back(const struct walker *w, uint32_t location, struct process_
 		if (next != ETA_NONE)
 			begin_ns = life_of(w, next)->last_ns;
 		if (begin_ns < ns)
-			add_part(w, location, begin_ns, ns, saved);
+			add_part(w, location, begin_ns, ns, saved, &alike);
 		ns = begin_ns < ns ? begin_ns : ns;
 		if (next == ETA_NONE) {
 			/* nothing before the process itself began */
@@ -232,6 +233,7 @@ static void walk_back(const struct walker *w, uint32_t location, struct process_
 		location = next;
 	}
 	judge(w, saved, p);
+	p->saved_most_ns = p->saved_ns + (alike > 0 ? (int64_t)alike : 0);
 }
 
 /* ---- processes ---- */

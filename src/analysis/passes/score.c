@@ -56,7 +56,8 @@ static double sure_part(const struct thread_score *t)
 	return ratio(sum, t->lifetime_ns);
 }
 
-static void set_interval(const struct engine *e, const struct location_result *r,
+/* COUNTED: what the score of T is made of. */
+static void set_interval(const struct engine *e, const struct location_result *r, int64_t counted,
 			 struct thread_score *t)
 {
 	double spread = t->lifetime_ns ? half_interval_ns(r) / (double)t->lifetime_ns : 0;
@@ -68,6 +69,9 @@ static void set_interval(const struct engine *e, const struct location_result *r
 		low += tally_counted(&r->tallies[i], refs, BY_LOW);
 		high += tally_counted(&r->tallies[i], refs, BY_MIN);
 	}
+	/* of waits beside others: all of them may be due to those */
+	if (!e->options.version_1 && t->alike_ns > 0 && high < counted + t->alike_ns)
+		high = counted + t->alike_ns;
 	if (low > high) {
 		int64_t least = high;
 
@@ -132,7 +136,7 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 		return;
 	t->sci = t->sci_low = t->sci_high = t->sure = ratio(counted, t->lifetime_ns);
 	if (e->split)
-		set_interval(e, r, t);
+		set_interval(e, r, counted, t);
 	t->verdict = verdict_of(cells, t->sci, t->sure, analysis_verdict_options(a));
 }
 

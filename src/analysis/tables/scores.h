@@ -169,6 +169,7 @@ struct process_score {
 	uint64_t wall_ns;	  /* from its first event to its last */
 	int64_t saved_ns;	  /* how much shorter without the cause that its verdict names */
 	int64_t saved_all_ns;	  /* how much shorter without any interference */
+	int64_t saved_most_ns;	  /* saved_ns, if waits beside others were all due to those */
 	struct slowdown slowdown; /* of all its threads */
 	struct verdict verdict;	  /* of what was lost along the path */
 };
