@@ -437,8 +437,14 @@ struct eta_bio_record {
 	 */
 	uint64_t queue_foreign_ns, device_foreign_ns;
 	uint32_t foreign_tid;
-	uint32_t reserved_32;
-	uint64_t reserved;
+	/*
+	 * How many requests there were of tasks that are not traced, and of others that are, as
+	 * seen when it was queued and when it completed: sums, of which only the ratio means
+	 * anything; 0 and 0: not known. And one of those others; 0: not known.
+	 */
+	uint16_t foreign_n, traced_n;
+	uint32_t traced_tid;
+	uint32_t reserved;
 };
 #define ETA_BIO_FOREIGN_UNITS 4
 #define ETA_BIO_WRITE 1

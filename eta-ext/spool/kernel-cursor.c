@@ -87,8 +87,8 @@ static uint32_t part_of(uint64_t part_ns, uint64_t ns)
 }
 
 /*
- * A task that is not traced was there for a part of the time. In the rest, requests of others are
- * in the trace.
+ * A task that is not traced was there for a part of the time, which it shares with others that had
+ * requests there. In the rest, requests of others are in the trace.
  */
 static void name_foreign(struct expand_bio *flight, const struct eta_bio_record *bio)
 {
@@ -106,6 +106,11 @@ static void name_foreign(struct expand_bio *flight, const struct eta_bio_record 
 		flight->device_part =
 			part_of(bio->device_foreign_ns, flight->end_ns - flight->issue_ns);
 	}
+	if (bio->traced_n)
+		flight->beside_share =
+			part_of(bio->traced_n,
+				(uint64_t)bio->traced_n + (bio->foreign_n ? bio->foreign_n : 1));
+	flight->beside_who = bio->traced_tid;
 }
 
 static int add_flight(struct task_cursor *c, const struct eta_bio_record *bio)

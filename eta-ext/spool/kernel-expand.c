@@ -122,25 +122,41 @@ static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint3
 struct expand_who {
 	uint32_t tid; /* 0: nobody */
 	uint32_t part;
+	uint32_t beside, beside_share; /* as in struct expand_bio */
 };
 
 /* A part that is nearly nothing, or nearly all, is not split off. */
 #define PART_LEAST (ETA_SLEEP_WHOLE / 16)
 
-/* The same, with somebody in the way of a part: that comes first, whenever it was. */
+static uint32_t whole_part(uint32_t part)
+{
+	return part < PART_LEAST ? 0 : part > ETA_SLEEP_WHOLE - PART_LEAST ? ETA_SLEEP_WHOLE : part;
+}
+
+static uint64_t part_ns(uint64_t ns, uint32_t part)
+{
+	return (uint64_t)((unsigned __int128)ns * part / ETA_SLEEP_WHOLE);
+}
+
+/*
+ * The same, with somebody in the way of a part: that comes first, whenever it was. Where others
+ * were there as well, each has a share of it.
+ */
 static int leaf_parted(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
 		       struct expand_who who)
 {
-	uint64_t part_ns =
-		(uint64_t)((unsigned __int128)(end_ns - begin_ns) * who.part / ETA_SLEEP_WHOLE);
-	int rc;
+	uint64_t until_ns, both_ns;
+	int rc = 0;
 
-	if (!who.tid || who.part < PART_LEAST)
+	if (!who.tid)
 		return leaf(expand, begin_ns, end_ns, region, 0);
-	if (who.part > ETA_SLEEP_WHOLE - PART_LEAST)
-		return leaf(expand, begin_ns, end_ns, region, who.tid);
-	rc = leaf(expand, begin_ns, begin_ns + part_ns, region, who.tid);
-	return rc ? rc : leaf(expand, begin_ns + part_ns, end_ns, region, 0);
+	both_ns = begin_ns + part_ns(end_ns - begin_ns, whole_part(who.part));
+	until_ns = both_ns - part_ns(both_ns - begin_ns, whole_part(who.beside_share));
+	if (until_ns > begin_ns)
+		rc = leaf(expand, begin_ns, until_ns, region, who.tid);
+	if (!rc && both_ns > until_ns)
+		rc = leaf(expand, until_ns, both_ns, region, who.beside);
+	return rc || end_ns <= both_ns ? rc : leaf(expand, both_ns, end_ns, region, 0);
 }
 
 enum request_state { THROTTLED, QUEUED, LOST, AT_DEVICE, UNNAMED };
@@ -192,6 +208,8 @@ static struct expand_who who_ahead(const struct expand_bio *bios, size_t n, uint
 		struct expand_who who = {
 			.tid = queued ? bios[i].queue_who : bios[i].device_who,
 			.part = queued ? bios[i].queue_part : bios[i].device_part,
+			.beside = bios[i].beside_who,
+			.beside_share = bios[i].beside_share,
 		};
 
 		if (who.tid && queued == (state == QUEUED) && bios[i].queue_ns <= now_ns &&

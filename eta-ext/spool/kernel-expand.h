@@ -16,6 +16,8 @@ struct expand_bio {
 	uint32_t queue_who, device_who;	     /* who was ahead of it there; 0: nobody known */
 	/* for which part of the time there, in ETA_SLEEP_WHOLE */
 	uint32_t queue_part, device_part;
+	/* whose requests were there in that part as well, and their share of them, in the same */
+	uint32_t beside_who, beside_share;
 };
 
 struct expand_span {

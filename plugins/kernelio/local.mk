@@ -46,6 +46,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/compat.h \
 	plugins/kernelio/bpf/dirtied-by.h \
 	plugins/kernelio/bpf/disk.h \
+	plugins/kernelio/bpf/disk-foreign.h \
 	plugins/kernelio/bpf/evict.h \
 	plugins/kernelio/bpf/fault.h \
 	plugins/kernelio/bpf/file.h \

@@ -214,6 +214,7 @@ struct counted {
 	uint8_t syncs_file;  /* it makes a loop device sync its file */
 	uint8_t stacked;     /* the disk passes it on to lower ones */
 	uint8_t lone;	     /* no other request of a traced thread was there when it was queued */
+	uint8_t of_traced;   /* it is one of the disk's n_traced */
 	uint32_t came;	     /* foreign_came of the disk when it was queued */
 	uint32_t flush_part; /* of what it flushes, that was written by others: see
 				disk_written_part */

@@ -35,6 +35,9 @@ struct expansion {
 		/* somebody not traced was there for so long */
 		uint32_t foreign;
 		uint64_t foreign_queue_ns, foreign_device_ns;
+		/* and how many requests of such, and of traced others, and one of these */
+		uint16_t foreign_n, traced_n;
+		uint32_t traced;
 	} bios[4];
 	const char *expected; /* without the system call itself, I/O events left out */
 	uint64_t bad;
@@ -210,6 +213,15 @@ static const struct expansion expansions[] = {
 	  { { 115, 150, 180, .foreign = 60, .foreign_queue_ns = 35, .foreign_device_ns = 10 } },
 	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:queue@120~60 -block:queue@150 "
 	  "+block:device@150~60 -block:device@159 +block:device@159 -block:device@180 "
+	  "-fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
+	  0 },
+	{ "one request of four was theirs while they were there, for two thirds of the time",
+	  SYS_READ,
+	  { S(FS_DIRECT, 110, 190), S(SLEEP, 120, 180, IOWAIT) },
+	  { { 115, 115, 175, .foreign = 60, .foreign_device_ns = 40, .foreign_n = 2, .traced_n = 6,
+	      .traced = 51 } },
+	  "+fs:ext4_file_read_iter@110 +fs:iomap_dio_rw@110 +block:device@120~60 -block:device@130 "
+	  "+block:device@130~51 -block:device@159 +block:device@159 -block:device@180 "
 	  "-fs:iomap_dio_rw@190 -fs:ext4_file_read_iter@190",
 	  0 },
 	{ "others were there all along, in the queue of a driver that issues nothing",
@@ -470,6 +482,9 @@ static void run_expansion(const struct expansion *e)
 			.queue_foreign_ns = e->bios[i].foreign_queue_ns,
 			.device_foreign_ns = e->bios[i].foreign_device_ns,
 			.foreign_tid = e->bios[i].foreign,
+			.foreign_n = e->bios[i].foreign_n,
+			.traced_n = e->bios[i].traced_n,
+			.traced_tid = e->bios[i].traced,
 		};
 
 		if (e->bios[i].by_another)

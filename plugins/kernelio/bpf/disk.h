@@ -13,6 +13,7 @@
 struct disk_owner {
 	uint32_t tid;
 	int32_t n; /* its requests, from queueing to completion */
+	uint32_t traced;
 	uint64_t last_ns;
 };
 
@@ -20,6 +21,7 @@ struct disk_owner {
 struct disk {
 	uint64_t gendisk; /* its address */
 	int32_t n;	  /* sum of the counts below; 0: nobody can be ahead */
+	int32_t n_traced; /* requests of traced threads, all of them */
 	/*
 	 * Requests of untraced tasks: how many, and the owner of the last one. The first of those
 	 * present came at foreign_since_ns; foreign_ns is the total time with at least one, before
@@ -105,7 +107,7 @@ SEPARATE uint32_t disk_place(const uint64_t *gendisk, bool take)
 	disk->gendisk = *gendisk;
 	disk->lower = disk->known = 0;
 	__builtin_memset(&disk->files, 0, sizeof(disk->files));
-	disk->n_foreign = 0;
+	disk->n_foreign = disk->n_traced = 0;
 	disk->bytes.all = disk->bytes.foreign = 0;
 	disk->flushed = disk->bytes;
 	__builtin_memset(&disk->recent, 0, sizeof(disk->recent));

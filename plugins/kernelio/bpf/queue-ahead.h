@@ -3,7 +3,7 @@
 #ifndef KERNELIO_QUEUE_AHEAD_H
 #define KERNELIO_QUEUE_AHEAD_H
 
-#include "disk.h"
+#include "disk-foreign.h"
 #include "recent.h"
 #include "works-for.h"
 
@@ -19,91 +19,6 @@ struct {
 
 /* Set once there was one: then completions look for it. */
 uint32_t foreign_seen __weak;
-
-/* Total time until NOW with a request of an untraced task on the disk, but for those below it. */
-static __always_inline uint64_t own_foreign_ns(const struct disk *disk, uint64_t now)
-{
-	uint64_t since_ns = disk->foreign_since_ns, ns = disk->foreign_ns;
-
-	if (disk->n_foreign <= 0 || now < since_ns ||
-	    now > disk->foreign_last_ns + QUEUE_AHEAD_STALE_NS)
-		return ns;
-	return ns + (now - since_ns);
-}
-
-/* Total time until NOW in which the file of DISK, a loop device, and others had requests below. */
-SEPARATE uint64_t lower_foreign_ns(const struct disk *disk, uint64_t now)
-{
-	struct disk *lower = disk ? lower_disk(disk) : NULL;
-	uint64_t since_ns;
-
-	if (!lower)
-		return 0;
-	since_ns = lower->files.since_ns;
-	if (!since_ns || now < since_ns || now > lower->files.last_ns + QUEUE_AHEAD_STALE_NS)
-		return lower->files.ns;
-	return lower->files.ns + (now - since_ns);
-}
-
-/*
- * The same as own_foreign_ns, with what is below. Only differences mean anything: where others have
- * requests on both, that time counts twice.
- */
-static __always_inline uint64_t disk_foreign_ns(const struct disk *disk, uint64_t now)
-{
-	uint64_t ns = own_foreign_ns(disk, now);
-
-	return disk->lower ? ns + lower_foreign_ns(disk, now) : ns;
-}
-
-/* Who had a request last, on DISK or below it. */
-static __always_inline uint32_t disk_foreign_who(const struct disk *disk)
-{
-	struct disk *lower = disk->lower && disk->n_foreign <= 0 ? lower_disk(disk) : NULL;
-
-	return lower && lower->files.came_ns > disk->foreign_last_ns ? lower->files.tid
-								     : disk->foreign_tid;
-}
-
-/*
- * A request of the untraced TID is queued. Two CPUs that do so at once may lose the time between
- * them.
- */
-static __always_inline void disk_foreign_comes(struct disk *disk, uint32_t tid, uint64_t now)
-{
-	if (disk->n_foreign < 0 || now > disk->foreign_last_ns + QUEUE_AHEAD_STALE_NS)
-		disk->n_foreign = 0;
-	disk->foreign_tid = tid;
-	disk->foreign_came++;
-	disk->foreign_last_ns = now;
-	if (__sync_fetch_and_add(&disk->n_foreign, 1) == 0)
-		disk->foreign_since_ns = now;
-}
-
-static __always_inline void disk_foreign_goes(struct disk *disk, uint64_t now)
-{
-	uint64_t since_ns = disk->foreign_since_ns;
-
-	disk->foreign_last_ns = now;
-	if (__sync_fetch_and_add(&disk->n_foreign, -1) == 1 && now > since_ns)
-		__sync_fetch_and_add(&disk->foreign_ns, now - since_ns);
-}
-
-/*
- * How much of a time of NS, since disk_foreign_ns was MARK_NS, had untraced requests, and in WHO
- * the owner of one.
- */
-static __always_inline uint64_t disk_foreign_part(const struct disk *disk, uint64_t mark_ns,
-						  uint64_t now, uint64_t ns, uint32_t *who)
-{
-	uint64_t foreign_ns = disk_foreign_ns(disk, now);
-
-	if (foreign_ns <= mark_ns)
-		return 0;
-	*who = disk_foreign_who(disk);
-	foreign_ns -= mark_ns;
-	return foreign_ns < ns ? foreign_ns : ns;
-}
 
 /*
  * Counts a request of TID on DISK. Returns 1 + its place; 0: there was none. If two CPUs take one
@@ -248,6 +163,8 @@ static __always_inline void disk_uncount(const struct counted *counted)
 		disk_files_change(disk, counted->served ? 0 : counted->tid, -1, bpf_ktime_get_ns());
 	if (counted->syncs_file)
 		flush_goes(disk, bpf_ktime_get_ns());
+	if (counted->of_traced)
+		__sync_fetch_and_add(&disk->n_traced, -1);
 	if (!counted->place)
 		return;
 	owner = &disk->owners[(counted->place - 1) & (DISK_OWNERS - 1)];
@@ -327,6 +244,14 @@ SEPARATE int queue_ahead_begin(const uint64_t *gendisk, struct eta_bio_record *r
 	counted->lone = disk->n <= disk->n_foreign;
 	counted->came = disk->foreign_came;
 	counted->place = disk_count(disk, counted->tid, now);
+	if (counted->place)
+		disk->owners[(counted->place - 1) & (DISK_OWNERS - 1)].traced = 1;
+	if (disk->n_traced < 0)
+		disk->n_traced = 0;
+	__sync_fetch_and_add(&disk->n_traced, 1);
+	counted->of_traced = 1;
+	if (disk->n_foreign > 0 || disk->lower)
+		company_note(disk, counted, record, false);
 	disk_files_change(disk, counted->served ? 0 : counted->tid, 1, now);
 	if (flush) {
 		counted->flushes_ns = now;
@@ -404,6 +329,8 @@ static __always_inline void queue_ahead_end(struct eta_bio_record *record,
 			*foreign_ns += (ns - *foreign_ns) * counted->recent_part / ETA_SLEEP_WHOLE;
 			record->foreign_tid = counted->recent_tid;
 		}
+		if (record->queue_foreign_ns | record->device_foreign_ns)
+			company_note(disk, counted, record, true);
 	}
 	note_waited_for(record->foreign_tid, record->queue_foreign_ns + record->device_foreign_ns);
 }
@@ -483,6 +410,8 @@ SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_
 		foreign_uncount(before, now); /* its completion was missed */
 	if (tid) {
 		counted.place = disk_count(disk, tid, now);
+		if (counted.place)
+			disk->owners[(counted.place - 1) & (DISK_OWNERS - 1)].traced = 0;
 		disk_foreign_comes(disk, tid, now);
 	}
 	disk_files_change(disk, tid, 1, now);

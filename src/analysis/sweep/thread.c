@@ -297,7 +297,8 @@ static uint64_t culprit_ahead(const struct engine *e, uint32_t location, uint32_
 static bool name_ahead(struct sweep *s, struct sweep_thread *l, const struct stretch *st,
 		       bool others, uint64_t now)
 {
-	uint64_t others_ns;
+	bool is_share = st->cell == CELL_BLOCK_QUEUE || st->cell == CELL_BLOCK_DEVICE;
+	uint64_t others_ns = 0;
 	uint32_t location;
 
 	if (!st->who)
@@ -307,13 +308,15 @@ static bool name_ahead(struct sweep *s, struct sweep_thread *l, const struct str
 	    !s->engine->locations[location].worked_bytes)
 		return true;
 	/*
-	 * while there are others, in the trace, it gets half of the weight: the number of its
-	 * requests is unknown
+	 * Of a request the stretch is its share already. Else it gets half of the weight while
+	 * there are others in the trace: how much it had to do there is not known.
 	 */
-	others_ns = l->watch.listed && l->watch.present_ns < st->ns ? l->watch.present_ns : st->ns;
+	if (others && !is_share)
+		others_ns = l->watch.listed && l->watch.present_ns < st->ns ? l->watch.present_ns
+									    : st->ns;
 	if (l->lost_cells >> st->cell & 1)
 		weight_name(s, l, (enum cell)st->cell, culprit_ahead(s->engine, location, st->who),
-			    st->ns - (others ? others_ns - others_ns / 2 : 0));
+			    st->ns - (others_ns - others_ns / 2));
 	return true;
 }
 
