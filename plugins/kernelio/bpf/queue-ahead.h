@@ -193,13 +193,15 @@ SEPARATE uint32_t disk_queue_ahead(struct disk *disk, uint32_t tid, uint64_t now
 	/* the last one, if `others` has what does not count */
 	chosen = bpf_get_prandom_u32() % others;
 	for (uint32_t i = 0; i < DISK_OWNERS; i++) {
+		int32_t n;
+
 		owner = &disk->owners[i];
-		if (owner->tid == tid || owner->n <= 0 ||
-		    now - owner->last_ns > QUEUE_AHEAD_STALE_NS)
+		n = *(volatile int32_t *)&owner->n; /* once: another CPU may change it */
+		if (owner->tid == tid || n <= 0 || now - owner->last_ns > QUEUE_AHEAD_STALE_NS)
 			continue;
 		if (sum <= chosen)
 			*who = owner->tid;
-		sum += owner->n;
+		sum += n;
 	}
 	return sum < 0xffff ? sum : 0xffff;
 }
