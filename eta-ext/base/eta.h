@@ -88,6 +88,7 @@ struct eta_location {
 	uint32_t track;
 	uint64_t start_ns; /* thread start if known, else its first event; distinguishes reused tids
 			    */
+	uint64_t end_ns;   /* when the thread exited, 0: unknown, or it has not */
 	uint32_t dev;	   /* DEVICE: major << 20 | minor */
 	const char *host;  /* DEVICE: whose it is, "" unknown; a thread's is its process' */
 	uint64_t events;   /* upper bound of events, 0: unknown */

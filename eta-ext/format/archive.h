@@ -94,6 +94,7 @@ enum archive_attribute {
 #define ARCHIVE_TRACK_BEFORE "LANE"	 /* the same in archives of earlier versions */
 #define ARCHIVE_UNTRACED "UNTRACED"	 /* the same: 1, see enum eta_location_kind */
 #define ARCHIVE_START "START"		 /* of a location and of a location group */
+#define ARCHIVE_EXIT "EXIT"		 /* of a location */
 #define ARCHIVE_DEV_PROPERTY "DEV" /* of a device's location, and of the file behind its handle */
 /*
  * An archive of links has files of events of other archives. Of a location: which of them it is of,

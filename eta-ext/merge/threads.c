@@ -19,6 +19,7 @@ struct candidate {
 	uint32_t machine;  /* a device's */
 	const char *host;  /* the same, of the result */
 	uint64_t start_ns; /* by the result's clock; 0: unknown */
+	uint64_t end_ns;   /* the same */
 	uint32_t rank;
 	uint32_t alone;	   /* no other location can be the same: a number of its own, else 0 */
 	uint32_t lifetime; /* of the same (process, tid): which of its lifetimes */
@@ -313,6 +314,7 @@ static int add_location(struct eta_trace *trace, struct merge *merge, const stru
 	location.process = first->process;
 	location.tid = first->tid;
 	location.start_ns = first->start_ns;
+	location.end_ns = 0;
 	if (location.kind == ETA_LOCATION_DEVICE)
 		location.host = first->host;
 	for (uint32_t i = 0; i < order->n; i++) {
@@ -321,6 +323,8 @@ static int add_location(struct eta_trace *trace, struct merge *merge, const stru
 		if (first[i].start_ns &&
 		    (first[i].start_ns < location.start_ns || !location.start_ns))
 			location.start_ns = first[i].start_ns;
+		if (first[i].end_ns > location.end_ns)
+			location.end_ns = first[i].end_ns;
 		if (!location.ns_tid)
 			location.ns_tid = part->ns_tid;
 		if (part->kind == ETA_LOCATION_KERNEL_THREAD ||
@@ -354,6 +358,7 @@ static struct candidate candidate_of(const struct eta_trace *trace, const struct
 		.start_ns = location->start_ns
 				    ? eta_clock_convert(&input->clock, location->start_ns)
 				    : 0,
+		.end_ns = location->end_ns ? eta_clock_convert(&input->clock, location->end_ns) : 0,
 		.rank = input->rank,
 	};
 

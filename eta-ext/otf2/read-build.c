@@ -281,6 +281,7 @@ static bool build_location(struct raw_defs *raw, struct processes *processes,
 		.ns_tid = (uint32_t)number(raw, properties, location->self, ARCHIVE_NS_TID),
 		.track = (uint32_t)number(raw, properties, location->self, ARCHIVE_TRACK),
 		.start_ns = number(raw, properties, location->self, ARCHIVE_START),
+		.end_ns = number(raw, properties, location->self, ARCHIVE_EXIT),
 		/* Other writers are careless with it: EZTrace says 2 for each, APEX one for all. */
 		.events = ours ? location->events : 0,
 	};

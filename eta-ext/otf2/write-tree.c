@@ -282,6 +282,15 @@ static void location_number32(struct defs *defs, uint64_t location, const char *
 	}
 }
 
+static void location_number64(struct defs *defs, uint64_t id, const char *name, uint64_t number)
+{
+	if (number) {
+		uint32_t name_id = defs_string(defs, name);
+
+		WRITE(defs, LocationProperty, id, name_id, OTF2_TYPE_UINT64, defs_value64(number));
+	}
+}
+
 static void write_location_properties(struct defs *defs, const struct eta_location *location)
 {
 	const uint64_t id = location->id;
@@ -293,12 +302,8 @@ static void write_location_properties(struct defs *defs, const struct eta_locati
 	if (location->ns_tid != location->tid)
 		location_number32(defs, id, ARCHIVE_NS_TID, location->ns_tid);
 	location_number32(defs, id, ARCHIVE_TRACK, location->track);
-	if (location->start_ns) {
-		uint32_t start = defs_string(defs, ARCHIVE_START);
-
-		WRITE(defs, LocationProperty, id, start, OTF2_TYPE_UINT64,
-		      defs_value64(location->start_ns));
-	}
+	location_number64(defs, id, ARCHIVE_START, location->start_ns);
+	location_number64(defs, id, ARCHIVE_EXIT, location->end_ns);
 	location_number32(defs, id, ARCHIVE_UNTRACED, location->kind == ETA_LOCATION_UNTRACED);
 	if (location->kind == ETA_LOCATION_DEVICE) {
 		uint32_t dev = defs_string(defs, ARCHIVE_DEV_PROPERTY);

@@ -198,7 +198,7 @@ static int take_task(struct build *build, const struct eta_task_record *record)
 		.cgroup = record->cgroup_id,
 		.noted_ns = record->noted_ns,
 		.kernel_thread = record->head.flags & ETA_TASK_KERNEL_THREAD,
-		.exited = record->head.end_ns != 0,
+		.end_ns = record->head.end_ns,
 		.waited_ns = record->waited_ns,
 		.untraced = record->head.flags & ETA_TASK_UNTRACED,
 	};
@@ -400,8 +400,8 @@ static int by_task(const void *left, const void *right)
 		return a->tid < b->tid ? -1 : 1;
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->exited != b->exited)
-		return a->exited - b->exited;
+	if (!a->end_ns != !b->end_ns)
+		return !b->end_ns - !a->end_ns;
 	return (a->noted_ns > b->noted_ns) - (a->noted_ns < b->noted_ns);
 }
 

@@ -42,11 +42,12 @@ struct index_group {
 
 struct index_task {
 	uint64_t start_ns, noted_ns;
+	uint64_t end_ns;    /* 0: it has not exited */
 	uint64_t waited_ns; /* for one that is not traced */
 	uint32_t pid, tid, ppid;
 	uint32_t ns_pid, ns_tid, pid_ns;
 	uint64_t cgroup;
-	bool kernel_thread, exited;
+	bool kernel_thread;
 	bool untraced; /* known by name only; */
 	bool located;  /* has a location all the same: of what it did for others */
 	char comm[16];

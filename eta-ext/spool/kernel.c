@@ -163,6 +163,8 @@ static int add_life(struct eta_trace *trace, struct spool_index *index,
 
 	if (where.operations.n + where.bios.n == 0)
 		return 0;
+	if (task && !task->kernel_thread && !group->track)
+		location.end_ns = task->end_ns;
 	if (task && task->start_ns && !group->track) {
 		location.start_ns = task->start_ns;
 	} else {

@@ -205,7 +205,7 @@ static void name_process(const struct analysis *a, uint32_t process, char *text,
 static int put_gain(FILE *out, const struct analysis *a, unsigned width)
 {
 	const struct process_score *p = a->n_processes ? &a->processes[0] : NULL;
-	char line[512], name[128], most[96] = "";
+	char line[768], name[128], most[192] = "";
 
 	if (a->verdict.share <= 0 || !p ||
 	    !share_reaches((double)p->saved_ns, (double)p->wall_ns, GAIN_PERCENT))

@@ -313,6 +313,15 @@ static int read_location(struct worker *w, bool walks)
 	return rc ? rc : ended;
 }
 
+/* A thread that exits at END_NS lives until then, whatever it did last. 0: not known. */
+static void live_until(struct walk_counts *counts, uint64_t end_ns, uint64_t to_ns)
+{
+	if (end_ns > to_ns)
+		end_ns = to_ns;
+	if (counts->events && end_ns > counts->last_ns)
+		counts->last_ns = end_ns;
+}
+
 static int do_location(struct worker *w)
 {
 	struct engine *e = w->engine;
@@ -340,6 +349,8 @@ static int do_location(struct worker *w)
 	rc = read_location(w, true);
 	if (!rc)
 		rc = walk_end(w->walk, &w->result->counts);
+	if (!rc)
+		live_until(&w->result->counts, e->defs->locations[w->location].end_ns, e->to_ns);
 	if (!rc)
 		rc = spill_writer_end(&w->operations);
 	if (!rc)

@@ -96,18 +96,21 @@ static uint64_t contended_time(const struct sweep_thread *l, uint64_t ns[N_CELLS
  * Against a run alone the usual length of the wait is known. An operation that waits longer here,
  * with others present for half of the wait or more, does so because of them: the device or the
  * journal is busy with their work for a while after their last request. If it waits longer than
- * any operation took alone, a tenth is enough. Returns the set of such cells.
+ * any operation took alone, or none waited there alone, a tenth is enough. Returns the set of such
+ * cells.
  */
 static uint64_t complete_contended(const struct sweep_thread *l, uint64_t cells,
 				   uint64_t ns[N_CELLS])
 {
-	uint64_t longest_ns = l->references->by[BY_HEADLINE]->longest_ns, completed = 0;
+	const struct reference *r = l->references->by[BY_HEADLINE];
+	uint64_t completed = 0;
 
 	cells &= cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FS) |
 		 cells_of_group(GROUP_SERVER);
 	while (cells) {
 		enum cell c = cell_next(&cells);
-		bool is_longer = longest_ns && l->op.ns[c] > longest_ns;
+		bool is_longer =
+			r->cell_ns[c] == 0 || (r->longest_ns && l->op.ns[c] > r->longest_ns);
 
 		if (ns[c] * (is_longer ? BESIDE_OTHERS_LONG : BESIDE_OTHERS) < l->op.ns[c])
 			continue;
