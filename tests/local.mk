@@ -184,10 +184,12 @@ probe_tests = \
 	tests/cases/kernel-asleep.py \
 	tests/cases/kernel-between.py \
 	tests/cases/kernel-calls.py \
+	tests/cases/kernel-commits.py \
 	tests/cases/kernel-compat.py \
 	tests/cases/kernel-direct.py \
 	tests/cases/kernel-dirty.py \
 	tests/cases/kernel-eviction.py \
+	tests/cases/kernel-exit.py \
 	tests/cases/kernel-fanotify.py \
 	tests/cases/kernel-faults.py \
 	tests/cases/kernel-file-locks.py \

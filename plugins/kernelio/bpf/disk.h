@@ -6,6 +6,15 @@
 #include "late.h"
 #include "state.h"
 
+/*
+ * The device of the file system that the operation of ST is in: the one it syncs, that of its file,
+ * or, of a call on names, the one that its thread has changed last. 0: unknown.
+ */
+static __always_inline uint32_t fs_of(const struct task_state *st)
+{
+	return st->now.sync_dev ?: st->op.dev ?: st->changes_dev;
+}
+
 #define DISK_OWNERS 16			    /* a power of two */
 #define RECENT_OWNERS 4			    /* the same */
 #define QUEUE_AHEAD_STALE_NS 10000000000ULL /* after this long a completion was missed */

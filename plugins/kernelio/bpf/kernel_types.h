@@ -322,9 +322,12 @@ struct task_io_accounting {
 	uint64_t syscr, syscw;
 };
 
+#define TASK_UNINTERRUPTIBLE 2 /* of the state */
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* since 5.14 */
+	void *journal_info;
 	void *stack;
 	unsigned int flags;
 	unsigned int in_iowait : 1;
@@ -408,6 +411,14 @@ struct request {
 struct journal_s {
 	struct block_device *j_fs_dev;
 };
+
+struct transaction_s {
+	struct journal_s *t_journal;
+} __attribute__((preserve_access_index));
+
+struct jbd2_journal_handle {
+	struct transaction_s *h_transaction;
+} __attribute__((preserve_access_index));
 
 /* NFS: a call, and its request on the connection */
 struct rpc_task {

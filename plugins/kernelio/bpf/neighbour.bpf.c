@@ -7,19 +7,6 @@
 #include "task.h"
 #include "worker.h"
 
-/* The syncs of the file system on DEV, of which ST makes room for the first. */
-static __always_inline struct fs_syncs *syncs_at(uint32_t dev, const struct task_state *st)
-{
-	static const struct fs_syncs none;
-	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
-
-	if (s || !st)
-		return s;
-	bpf_map_update_elem(&syncs, &dev, &none, BPF_NOEXIST);
-	syncs_used = 1;
-	return bpf_map_lookup_elem(&syncs, &dev);
-}
-
 /* The syncs of INODE's file system; NULL: no traced thread has synced it. */
 static __always_inline struct fs_syncs *syncs_of(struct inode *inode, const struct task_state *st)
 {
@@ -106,6 +93,24 @@ int BPF_PROG(on_ext4_syncs_all, struct super_block *sb)
 	return 0;
 }
 
+/* The thread of ST changes the file system on DEV, which lies on BLOCK, if that is known. */
+static __always_inline void changes_on(struct task_state *st, uint32_t dev,
+				       struct block_device *block)
+{
+	st->changes_dev = dev;
+	device_note(dev, block);
+}
+
+/* What the file system lies on that the current task has a handle of (ext4's journal). */
+static __always_inline struct block_device *journal_block(void)
+{
+	struct jbd2_journal_handle *handle = bpf_get_current_task_btf()->journal_info;
+
+	return handle && bpf_core_field_exists(handle->h_transaction)
+		       ? BPF_CORE_READ(handle, h_transaction, t_journal, j_fs_dev)
+		       : NULL;
+}
+
 /*
  * A change of DIRTIED blocks, which are counted in the first change of each in a commit. SYNC: it
  * must be in the journal before the call returns, without any fsync: names in a directory and
@@ -121,6 +126,8 @@ int BPF_PROG(on_change, uint32_t dev, uint32_t tid, uint32_t type, uint32_t line
 	if (!sync && !syncs_used)
 		return 0;
 	st = current_state();
+	if (st && st->changes_dev != dev)
+		changes_on(st, dev, journal_block());
 	s = syncs_used ? bpf_map_lookup_elem(&syncs, &dev) : NULL;
 	if (s)
 		changes_note(s, dirtied, !st);
@@ -144,15 +151,19 @@ int BPF_PROG(on_xfs_syncs, struct xfs_inode *inode)
  * logged. */
 static __always_inline int xfs_changed(struct xlog *log, struct xlog_ticket *ticket)
 {
+	struct task_state *st;
 	struct fs_syncs *s;
 	uint32_t dev;
 
 	if (!syncs_used || !bpf_core_field_exists(ticket->t_unit_res))
 		return 0;
+	st = current_state();
 	dev = BPF_CORE_READ(log, l_mp, m_super, s_dev);
+	if (st && st->changes_dev != dev)
+		changes_on(st, dev, BPF_CORE_READ(log, l_mp, m_super, s_bdev));
 	s = bpf_map_lookup_elem(&syncs, &dev);
 	if (s)
-		changes_note(s, ticket->t_unit_res - ticket->t_curr_res, !current_state());
+		changes_note(s, ticket->t_unit_res - ticket->t_curr_res, !st);
 	return 0;
 }
 

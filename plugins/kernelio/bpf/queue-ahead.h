@@ -92,7 +92,7 @@ SEPARATE uint32_t disk_wrote_by_chance(const uint64_t *gendisk)
  */
 static __always_inline uint32_t own_disk_place(const struct task_state *st)
 {
-	uint32_t dev = st->now.sync_dev ?: st->op.dev;
+	uint32_t dev = fs_of(st);
 	struct device_disk *of_device;
 
 	if (!(dev >> DEV_MAJOR_SHIFT))

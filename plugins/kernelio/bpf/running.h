@@ -46,7 +46,7 @@ SEPARATE uint32_t sleep_changes(struct task_state *st, uint32_t *changer)
 
 	if (!st || !changer)
 		return 0;
-	dev = st->now.sync_dev ?: st->op.dev;
+	dev = fs_of(st);
 	s = bpf_map_lookup_elem(&syncs, &dev);
 	if (!s)
 		return 0;
@@ -72,8 +72,7 @@ SEPARATE uint64_t sleep_foreign(struct task_state *st, uint64_t now)
 		return 0;
 	ns = now - st->now.off_ns;
 	if (syncs_used)
-		tid = sync_foreign(st->now.sync_dev ?: st->op.dev, st->now.off_ns, now,
-				   now - st->op.head.time_ns);
+		tid = sync_foreign(fs_of(st), st->now.off_ns, now, now - st->op.head.time_ns);
 	disk = tid ? NULL : own_disk(st);
 	if (disk) {
 		foreign_ns = disk_foreign_part(disk, st->now.off_foreign_ns, now, ns, &tid);

@@ -110,7 +110,8 @@ struct task_state {
 	uint64_t seen_ns;  /* first seen running after a missed switch; 0: none missed */
 	uint64_t ended_ns; /* end of its last operation that was recorded */
 
-	uint32_t for_tid; /* io_uring worker: the thread it works for */
+	uint32_t for_tid;     /* io_uring worker: the thread it works for */
+	uint32_t changes_dev; /* of the file system it changed last: see fs_of */
 	/* its request that is or was the current operation: see worker.h */
 	struct {
 		uint64_t request; /* address; 0: none */

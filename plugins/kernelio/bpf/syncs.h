@@ -6,7 +6,7 @@
 #ifndef KERNELIO_SYNCS_H
 #define KERNELIO_SYNCS_H
 
-#include "state.h"
+#include "disk.h"
 
 #define SYNCERS 16		     /* a power of two */
 #define SYNC_STALE_NS 60000000000ULL /* an older sync without an end has ended unreported */
@@ -42,6 +42,33 @@ struct {
 
 /* Set once there is one: then syncs of untraced tasks are looked up, too. */
 uint32_t syncs_used __weak;
+
+/* The syncs of the file system on DEV, of which ST makes room for the first. */
+static __always_inline struct fs_syncs *syncs_at(uint32_t dev, const struct task_state *st)
+{
+	static const struct fs_syncs none;
+	struct fs_syncs *s = bpf_map_lookup_elem(&syncs, &dev);
+
+	if (s || !st)
+		return s;
+	bpf_map_update_elem(&syncs, &dev, &none, BPF_NOEXIST);
+	syncs_used = 1;
+	return bpf_map_lookup_elem(&syncs, &dev);
+}
+
+/*
+ * ST sleeps, for no request of its own: it may be for a journal. From here on syncs of its file
+ * system are followed, or, where that is not known, what it changes.
+ */
+SEPARATE int syncs_follow(const struct task_state *st)
+{
+	uint32_t dev = st ? fs_of(st) : 0;
+
+	if (dev)
+		syncs_at(dev, st);
+	syncs_used = 1;
+	return 0;
+}
 
 /* May TID take the place of ONE? 2: it is its own, 1: it is free, 0: no. */
 SEPARATE uint32_t syncer_suits(const struct syncer *one, uint32_t tid, uint64_t now)

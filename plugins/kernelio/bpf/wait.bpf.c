@@ -446,8 +446,11 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 		st->now.pending = ETA_SPAN_STOPPED;
 	if (!ready)
 		spins_drop(st);
-	if (!ready && sleep_is_unnamed(st))
+	if (!ready && sleep_is_unnamed(st)) {
 		st->now.off_stack = place_note(ctx);
+		if (state & TASK_UNINTERRUPTIBLE)
+			syncs_follow(st);
+	}
 }
 
 /* TASK, of state ST, is switched in after PREV. S: the CPU's history. */

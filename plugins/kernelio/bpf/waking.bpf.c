@@ -10,7 +10,6 @@
 #include "plugins/kernelio/syscall-list.h"
 
 #define TASK_INTERRUPTIBLE 1
-#define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD 0x400
 #define TASK_MAKES_ROOM 0x30000 /* PF_KSWAPD, PF_KCOMPACTD */
 
