@@ -27,7 +27,7 @@ struct contended *loss_contended(struct tally *t);
 /*
  * own-work.c: takes out of what others caused LOSS, of L's operation, and out of the weights of
  * those the kernel named, what kernel threads did for L's thread meanwhile: while they had the CPU,
- * or a lock. Then notes it in L's tally. 0 or -ENOMEM.
+ * or a lock; and what another's read of a page saved it. Then notes it in L's tally. 0 or -ENOMEM.
  */
 void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss);
 int loss_note_own(struct sweep_thread *l, const struct loss *loss);

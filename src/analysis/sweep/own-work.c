@@ -1,4 +1,4 @@
-/* Kernel threads that were in the way of who they worked for: that is its own time. */
+/* What was in the way of a thread, but worked for it: that is its own time. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -18,6 +18,40 @@ static uint64_t own_part(const struct engine *e, const struct sweep_thread *l, u
 	return (uint64_t)((unsigned __int128)ns * bytes / k->worked_bytes);
 }
 
+static void add_own(struct loss *loss, enum cell c, uint64_t own_ns)
+{
+	if (!(loss->own >> c & 1))
+		loss->own_ns[c] = 0;
+	loss->own |= 1ull << c;
+	loss->own_ns[c] += own_ns;
+}
+
+static uint64_t at_device(const uint64_t ns[N_CELLS], uint64_t cells)
+{
+	static const enum cell device[] = { CELL_BLOCK_QUEUE, CELL_BLOCK_DEVICE };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(device) / sizeof(*device); i++)
+		sum += cells >> device[i] & 1 ? ns[device[i]] : 0;
+	return sum;
+}
+
+/*
+ * L waits for a page that another one reads. Without the others it would have read it itself: what
+ * the reference is at the device for, and L is not.
+ */
+static void leave_shared_read(const struct sweep_thread *l, struct loss *loss)
+{
+	const struct reference *r = l->references->by[BY_HEADLINE];
+	uint64_t alone_ns = at_device(r->cell_ns, r->cells), own_ns;
+
+	if (l->op.mode != MODE_READ || loss->interference_ns[CELL_PAGECACHE_PAGE_LOCK] <= 0)
+		return;
+	own_ns = at_device(l->op.ns, l->op.cells);
+	if (alone_ns > own_ns)
+		add_own(loss, CELL_PAGECACHE_PAGE_LOCK, alone_ns - own_ns);
+}
+
 void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss)
 {
 	uint64_t cells;
@@ -34,12 +68,11 @@ void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss)
 		own_ns = own_part(s->engine, l, named->key & CULPRIT_MASK, named->ns);
 		if (!own_ns)
 			continue;
-		if (!(loss->own >> c & 1))
-			loss->own_ns[c] = 0;
-		loss->own |= 1ull << c;
-		loss->own_ns[c] += own_ns;
+		add_own(loss, c, own_ns);
 		named->ns -= own_ns;
 	}
+	if (loss->cells >> CELL_PAGECACHE_PAGE_LOCK & 1)
+		leave_shared_read(l, loss);
 	cells = loss->own;
 	while (cells) {
 		enum cell c = cell_next(&cells);

@@ -21,6 +21,16 @@ static bool was_throttled(const struct operation *op)
 }
 
 /*
+ * A read that finds pages which others are reading waits for their locks until the device is done,
+ * as if it had asked for them itself.
+ */
+static bool shares_read(const struct operation *op)
+{
+	return op->mode == MODE_READ && !op->issued_bio &&
+	       op->cells & 1ull << CELL_PAGECACHE_PAGE_LOCK;
+}
+
+/*
  * Whether it had to go to a device: by what it did, never by what it waited for, or operations
  * slowed by others would not be compared with undisturbed ones. A request throttled before the
  * queue is issued later, by another task. O_DIRECT always goes to the device. A read that waits for
@@ -33,6 +43,7 @@ static void way_to_device(const struct operation *op, struct class_key *key)
 
 	if ((op->direct && op->mode != MODE_OTHER) || op->cells & cells_of_eviction())
 		return;
+	held |= shares_read(op);
 	key->issued = op->issued_bio || held;
 	key->waited = op->awaited_bio || held;
 }
