@@ -101,7 +101,11 @@ CAUSES = [
           program="dirtying", strength=64, strengths=(1024, 64), baseline=True, solo=conditions.plain),
     # one thread waits as long for the device's limit as several do for each other's reads
     Cause("page-lock", {("pagecache", "page lock")}, conditions.throttled, prepared=True,
-          strength=1000, solo=conditions.journalled),
+          strength=1000, solo=conditions.journalled, baseline=True),
+    # the same without a limit: each page is read once, for all of them, and nobody is slower for it but by the CPUs
+    Cause("shared-pages", {("none", ""), ("cpu", "run queue"), ("pagecache", "page lock"), ("mixed", "")},
+          conditions.journalled,
+          program="page-lock", prepared=True, baseline=True),
     Cause("reclaim", {("pagecache", "reclaim at own limit")}, conditions.touched(conditions.little_memory, 700),
           options=("-n", "4800"), threads=2, strength=32, strengths=(256, 64, 32), culprit=None,
           solo=conditions.touched(conditions.plain, 700), victim="reclaim"),
