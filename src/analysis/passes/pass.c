@@ -313,7 +313,10 @@ static int read_location(struct worker *w, bool walks)
 	return rc ? rc : ended;
 }
 
-/* A thread that exits at END_NS lives until then, whatever it did last. 0: not known. */
+/*
+ * A thread that exits at END_NS lives until then, whatever it did last; by the published score
+ * until its last event. 0: not known.
+ */
 static void live_until(struct walk_counts *counts, uint64_t end_ns, uint64_t to_ns)
 {
 	if (end_ns > to_ns)
@@ -349,7 +352,7 @@ static int do_location(struct worker *w)
 	rc = read_location(w, true);
 	if (!rc)
 		rc = walk_end(w->walk, &w->result->counts);
-	if (!rc)
+	if (!rc && e->options.sci == SCI_DEFAULT && !e->options.version_1)
 		live_until(&w->result->counts, e->defs->locations[w->location].end_ns, e->to_ns);
 	if (!rc)
 		rc = spill_writer_end(&w->operations);

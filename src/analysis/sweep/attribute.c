@@ -569,12 +569,12 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		loss.contended |= contended;
 		/* no level has lost unless a cell has */
 		blames = l->lost_cells && overlapped_anybody(l, contended);
-		if (blames)
+		if (l->lost_cells)
 			loss_leave_own(s, l, &loss);
 	}
 	loss.blamed =
 		(e->options.version_1 ? loss.cells : loss.contended) & ~cells_of_group(GROUP_LIMIT);
-	if (contended || blames || e->options.n_bins)
+	if (contended || blames || loss.own || e->options.n_bins)
 		rc = attribute_shared(s, l, &loss, contended, interference_ns, blames);
 	taken_ns = e->split ? taken_of(&loss) : 0;
 	if (e->split && r->known)

@@ -40,12 +40,15 @@ static uint64_t at_device(const uint64_t ns[N_CELLS], uint64_t cells)
  * L waits for a page that another one reads. Without the others it would have read it itself: what
  * the reference is at the device for, and L is not.
  */
-static void leave_shared_read(const struct sweep_thread *l, struct loss *loss)
+static void leave_shared_read(const struct engine *e, const struct sweep_thread *l,
+			      struct loss *loss)
 {
+	/* the record of an operation has its mode only where files are summed */
+	enum operation_mode mode = e->classes.list[l->tally->class]->key.mode;
 	const struct reference *r = l->references->by[BY_HEADLINE];
 	uint64_t alone_ns = at_device(r->cell_ns, r->cells), own_ns;
 
-	if (l->op.mode != MODE_READ || loss->interference_ns[CELL_PAGECACHE_PAGE_LOCK] <= 0)
+	if (mode != MODE_READ || loss->interference_ns[CELL_PAGECACHE_PAGE_LOCK] <= 0)
 		return;
 	own_ns = at_device(l->op.ns, l->op.cells);
 	if (alone_ns > own_ns)
@@ -72,7 +75,7 @@ void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss)
 		named->ns -= own_ns;
 	}
 	if (loss->cells >> CELL_PAGECACHE_PAGE_LOCK & 1)
-		leave_shared_read(l, loss);
+		leave_shared_read(s->engine, l, loss);
 	cells = loss->own;
 	while (cells) {
 		enum cell c = cell_next(&cells);
