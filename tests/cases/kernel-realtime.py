@@ -12,15 +12,16 @@ from kernel import limits, need, need_bpf, nothing_lost, path, skip, trace
 need("chrt", "taskset")
 need_bpf()
 
-# busy for so much CPU time; after each N writes, if given, it gives up the rest of its runtime. Writes when that began
-# and ended, and how long it was ready without a CPU meanwhile, by the scheduler's own account
+# busy for so much CPU time with writes of so many bytes; after each N writes, if given, it gives up the rest of its
+# runtime. Writes when that began and ended, and how long it was ready without a CPU meanwhile, by the scheduler's own
+# account
 BUSY = """
 import os, sys, time
 def delay():
     with open("/proc/self/schedstat") as file:
         return int(file.read().split()[1])
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
-data = bytes(65536)
+data = bytes(int(sys.argv[4]))
 often = int(sys.argv[3])
 cpu_ns = time.process_time_ns() + float(sys.argv[2]) * 1e9
 since, before = time.monotonic_ns(), delay()
@@ -41,10 +42,11 @@ def waited(spool, kind, since=0, until=1 << 63, each=0):
     return sum(wait.end - wait.begin + each for wait in waits if wait.kind == kind and since <= wait.begin < until)
 
 
-def busy(name, start, cpu, often=0, options=(), env=None):
+def busy(name, start, cpu, often=0, options=(), env=None, size=65536):
     """A recording of a program that START starts; how long it was ready without a CPU, and its waits for a limit."""
     file = path("file-" + name)
-    spool = trace(name, *start, sys.executable, "-c", BUSY, file, str(cpu), str(often), options=options, env=env)
+    spool = trace(name, *start, sys.executable, "-c", BUSY, file, str(cpu), str(often), str(size),
+                  options=options, env=env)
     nothing_lost(spool)
     with open(file + ".delay", encoding="ascii") as text:
         since, until, delay = (int(word) for word in text.read().split())
@@ -92,7 +94,9 @@ if not known or not 0 < setting("runtime") < setting("period"):
     skip("real-time programs are not limited here")
 last = max(os.sched_getaffinity(0))
 for mode, options in MODES.items():
-    spool, delay, quota, others = busy(f"realtime-{mode}", ["taskset", "-c", str(last), "chrt", "-f", "30"], 2.2, options=options)
+    # writes of 1 MiB: a recorder that has no CPU, because this program has the one that it is on, loses none of so few
+    spool, delay, quota, others = busy(f"realtime-{mode}", ["taskset", "-c", str(last), "chrt", "-f", "30"], 2.2,
+                                       options=options, size=1 << 20)
     # a CPU may lend what it has to another one
     if not quota and (delay < 20e6 or others > 0.8 * delay):
         skip("it was not limited")
