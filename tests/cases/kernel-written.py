@@ -113,7 +113,7 @@ for op, left in zip(syncs, written, strict=True):
     if left >= 24 << 20:
         found += 1
         assert parts.get(other, 0) > 0.75 * whole > 0, (whole, parts)
-assert third_ns <= 0.1 * all_ns, (third_ns, all_ns)
+assert third_ns <= 0.1 * all_ns, (third_ns, all_ns, {task.tid: task.comm for task in spool.tasks + spool.untraced})
 
 # 8 MiB of another's data in the disk's cache, and complete, before the flush
 spool, other = recorded("direct", *["nothing"] * 5, "direct")

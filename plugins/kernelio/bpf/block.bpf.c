@@ -492,6 +492,8 @@ static __noinline int bio_queued(struct bio *bio, struct task_state *st)
 		works_for_others(q.owned ? q.tid : q.foreign_tid);
 	if (!recorded) {
 		completion_missed(&key);
+		if (q.dev >> DEV_MAJOR_SHIFT == LOOP_MAJOR && q.foreign_tid)
+			loop_user_note(q.gendisk, q.foreign_tid);
 		if (q.foreign_tid)
 			foreign_begin(&key, &q.gendisk, serves_image(&q, bio) ? 0 : q.foreign_tid,
 				      q.bytes,

@@ -62,6 +62,7 @@ struct backing_dev_info;
 
 struct gendisk {
 	int major;
+	char disk_name[32];
 	void *private_data;
 	struct backing_dev_info *bdi; /* since Linux 5.16 (edb0872f44ec) */
 	struct request_queue *queue;
@@ -351,7 +352,15 @@ struct task_struct {
 	struct files_struct *files;
 	struct mm_struct *mm;
 	struct css_set *cgroups;
-	void *worker_private; /* of io_uring's workers: struct io_worker */
+	void *worker_private; /* struct kthread; of io_uring's workers: struct io_worker */
+};
+
+struct kthread {
+	void *data; /* of a work queue's worker: struct worker */
+};
+
+struct worker {
+	char desc[24]; /* the name of the work queue that it works for, or worked for last */
 };
 
 struct page {

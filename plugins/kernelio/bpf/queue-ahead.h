@@ -403,7 +403,7 @@ SEPARATE int foreign_begin(const uint64_t *key, const uint64_t *gendisk, uint32_
 		return 0;
 	address = *key;
 	now = bpf_ktime_get_ns();
-	counted.tid = tid = works_for_untraced(tid, now);
+	counted.tid = tid = works_for_untraced(tid);
 	if (tid && (flush || written))
 		disk_writes(disk, written, true, flush);
 	bytes_note(disk, tid, bytes, now);

@@ -131,19 +131,56 @@ static __always_inline uint32_t works_for_whom(uint32_t who, uint64_t begin_ns)
 }
 
 /*
- * Who has the current task queue a request that counts as TID's: the untraced user of a loop
- * device, if TID is its worker. Those of traced ones are found by their requests.
+ * Who used a loop device last, by its name: the task that queued a request there; 0: that was a
+ * kernel thread, for nobody who is known. Only untraced ones: those of traced ones are found by
+ * their requests.
  */
-static __always_inline uint32_t works_for_untraced(uint32_t tid, uint64_t now)
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 64);
+	__type(key, uint64_t);
+	__type(value, uint32_t);
+} loop_users __weak SEC(".maps");
+
+/* TID, which is untraced, or the kernel thread that is the current task, uses a loop device. */
+static __always_inline void loop_user_note(uint64_t gendisk, uint32_t tid)
+{
+	struct gendisk *disk = (void *)gendisk;
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint64_t name = 0;
+
+	if (tid == (uint32_t)task->pid && task->flags & TASK_IS_KERNEL_THREAD)
+		tid = 0;
+	bpf_core_read_str(&name, sizeof(name), &disk->disk_name);
+	bpf_map_update_elem(&loop_users, &name, &tid, BPF_ANY);
+}
+
+/* Who used the loop device last that TASK serves, a worker of its queue; 0: not known. */
+static __always_inline uint32_t loop_user(struct task_struct *task)
+{
+	struct kthread *kthread = task->worker_private;
+	struct worker *worker = BPF_CORE_READ(kthread, data);
+	uint64_t name = 0;
+	uint32_t *user;
+
+	bpf_core_read_str(&name, sizeof(name), &worker->desc); /* the device's */
+	user = bpf_map_lookup_elem(&loop_users, &name);
+	return user ? *user : 0;
+}
+
+/*
+ * Who has the current task queue a request that counts as TID's: the untraced user of a loop
+ * device, if TID is its worker. Who has woken that may have had other work for it: workers of one
+ * pool take each other's.
+ */
+static __always_inline uint32_t works_for_untraced(uint32_t tid)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct works_for *works;
 
 	if (!(task->flags & TASK_IS_WORKER) || !(task->flags & TASK_SERVES_LOOP) ||
 	    tid != (uint32_t)task->pid)
 		return tid;
-	works = works_for_find(tid, now);
-	return works && works->tid && !works->traced && !works->writes_back ? works->tid : tid;
+	return loop_user(task) ?: tid;
 }
 
 #endif
