@@ -202,6 +202,7 @@ probe_tests = \
 	tests/cases/kernel-light-syncs.py \
 	tests/cases/kernel-limited-disk.py \
 	tests/cases/kernel-limits.py \
+	tests/cases/kernel-lock-for.py \
 	tests/cases/kernel-locks.py \
 	tests/cases/kernel-changes.py \
 	tests/cases/kernel-loop.py \

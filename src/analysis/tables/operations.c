@@ -266,6 +266,10 @@ static int enter(struct walk *w, const struct eta_event *e)
 	f->device = 0;
 	if (f->of_host)
 		return enter_of_host(f, e);
+	/* a lock that a kernel thread holds in its work for this one: it would hold it itself */
+	if (f->who && f->who == w->sink.tid && f->cell != CELL_INHERITED &&
+	    cell_table[f->cell].group == GROUP_NATURE)
+		f->cell = cell_of(cell_table[f->cell].level, ETA_REASON_NONE);
 	if (w->root != w->depth - 1) {
 		if (f->cell == CELL_INHERITED) {
 			f->cell = f[-1].cell;
