@@ -154,6 +154,8 @@ eta_ext_libeta_a_SOURCES = \
 	eta-ext/spool/kernel-cursor.c \
 	eta-ext/spool/kernel-reader.c \
 	eta-ext/spool/kernel-reader.h \
+	eta-ext/spool/kernel-emit.c \
+	eta-ext/spool/kernel-emit.h \
 	eta-ext/spool/kernel-expand.c \
 	eta-ext/spool/kernel-expand.h \
 	eta-ext/spool/kernel-spans.c \

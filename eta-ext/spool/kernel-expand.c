@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel-expand.h"
+#include "kernel-emit.h"
 
 /* What a region is, or lies in. */
 enum {
@@ -15,13 +15,6 @@ enum {
 	IN_RECLAIM = 8,
 	IN_SYNC = 16,
 	IN_ALLOCATION = 32,
-};
-
-struct expand_open {
-	uint64_t end_ns;
-	uint32_t region;
-	enum eta_level level;
-	unsigned in;
 };
 
 /* A wait with nothing inside? KIND may be ETA_N_SPANS, for which a set of kinds has no bit. */
@@ -46,118 +39,6 @@ static const unsigned span_in[ETA_N_SPANS] = {
 	[ETA_SPAN_RECLAIM_AT_OWN_LIMIT] = IN_RECLAIM,
 	[ETA_SPAN_ALLOCATION] = IN_ALLOCATION,
 };
-
-/* ---- memory ---- */
-
-void expand_no_memory(const struct expand *expand)
-{
-	eta_error("%s: not enough memory to read a thread", expand->path);
-}
-
-void expand_free(struct expand *expand)
-{
-	free(expand->events);
-	free(expand->spans);
-	free(expand->stack);
-}
-
-/* ---- regions ---- */
-
-static int emit(struct expand *expand, uint8_t kind, uint64_t time_ns, uint32_t region,
-		uint32_t who)
-{
-	if (!EXPAND_FITS(expand, expand->events, expand->n + 1, expand->room))
-		return -ENOMEM;
-	expand->events[expand->n++] = (struct eta_event){
-		.time_ns = time_ns,
-		.kind = kind,
-		.has = who ? ETA_HAS_WHO : 0,
-		.region = region,
-		.who = who,
-	};
-	return 0;
-}
-
-static int open_region(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
-		       enum eta_level level, unsigned in, uint32_t who)
-{
-	if (!EXPAND_FITS(expand, expand->stack, expand->depth + 1, expand->stack_room))
-		return -ENOMEM;
-	expand->stack[expand->depth++] = (struct expand_open){
-		.end_ns = end_ns, .region = region, .level = level, .in = in
-	};
-	return emit(expand, ETA_ENTER, begin_ns, region, who);
-}
-
-static int close_region(struct expand *expand)
-{
-	const struct expand_open *open = &expand->stack[--expand->depth];
-
-	return emit(expand, ETA_LEAVE, open->end_ns, open->region, 0);
-}
-
-/* Closes what ends until TIME_NS, but for the outermost: the operation itself, which ends last. */
-static int close_until(struct expand *expand, uint64_t time_ns)
-{
-	int rc = 0;
-
-	while (rc == 0 && expand->depth > 1 && expand->stack[expand->depth - 1].end_ns <= time_ns)
-		rc = close_region(expand);
-	return rc;
-}
-
-/* A region without any inside; nothing for ETA_NONE. */
-static int leaf(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
-		uint32_t who)
-{
-	int rc;
-
-	if (region == ETA_NONE)
-		return 0;
-	rc = emit(expand, ETA_ENTER, begin_ns, region, who);
-	return rc ? rc : emit(expand, ETA_LEAVE, end_ns, region, 0);
-}
-
-/* The task that was in the way, and for which part of the time, in ETA_SLEEP_WHOLE. */
-struct expand_who {
-	uint32_t tid; /* 0: nobody */
-	uint32_t part;
-	uint32_t beside, beside_share; /* as in struct expand_bio */
-};
-
-/* A part that is nearly nothing, or nearly all, is not split off. */
-#define PART_LEAST (ETA_SLEEP_WHOLE / 16)
-
-static uint32_t whole_part(uint32_t part)
-{
-	return part < PART_LEAST ? 0 : part > ETA_SLEEP_WHOLE - PART_LEAST ? ETA_SLEEP_WHOLE : part;
-}
-
-static uint64_t part_ns(uint64_t ns, uint32_t part)
-{
-	return (uint64_t)((unsigned __int128)ns * part / ETA_SLEEP_WHOLE);
-}
-
-/*
- * The same, with somebody in the way of a part: that comes first, whenever it was. Where others
- * were there as well, each has a share of it.
- */
-static int leaf_parted(struct expand *expand, uint64_t begin_ns, uint64_t end_ns, uint32_t region,
-		       struct expand_who who)
-{
-	uint64_t until_ns, both_ns;
-	int rc = 0;
-
-	if (!who.tid)
-		return leaf(expand, begin_ns, end_ns, region, 0);
-	both_ns = begin_ns + part_ns(end_ns - begin_ns, whole_part(who.part));
-	until_ns = both_ns - part_ns(both_ns - begin_ns, whole_part(who.beside_share));
-	if (until_ns > begin_ns)
-		rc = leaf(expand, begin_ns, until_ns, region, who.tid);
-	if (!rc && both_ns > until_ns)
-		rc = leaf(expand, until_ns, both_ns, region, who.beside);
-	return rc || end_ns <= both_ns ? rc : leaf(expand, both_ns, end_ns, region, 0);
-}
 
 enum request_state { THROTTLED, QUEUED, LOST, AT_DEVICE, UNNAMED };
 
@@ -285,16 +166,16 @@ static int split_wait(struct expand *expand, const struct expand_span *span,
 		if (next == THROTTLED && until_ns == span->end_ns && !expand->asynchronous)
 			next = state_after_last(expand, bios, n, now_ns, span->end_ns);
 		if (next != state && state_ns > from_ns) {
-			rc = leaf_parted(expand, from_ns, state_ns, regions[state],
-					 who_ahead(bios, n, from_ns, state));
+			rc = expand_leaf_parted(expand, from_ns, state_ns, regions[state],
+						who_ahead(bios, n, from_ns, state));
 			from_ns = state_ns;
 		}
 		state = next;
 		state_ns = now_ns = until_ns;
 	}
 	if (rc == 0 && state_ns > from_ns)
-		rc = leaf_parted(expand, from_ns, state_ns, regions[state],
-				 who_ahead(bios, n, from_ns, state));
+		rc = expand_leaf_parted(expand, from_ns, state_ns, regions[state],
+					who_ahead(bios, n, from_ns, state));
 	return rc;
 }
 
@@ -382,8 +263,8 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 	/* what it reads and writes to make room in the journal is the journal's */
 	if (region != ETA_NONE && (region == expand->index->regions.journal_commit ||
 				   !(span->flags & ETA_SPAN_IOWAIT && in_flight(span, bios, n))))
-		return leaf_parted(expand, span->begin_ns, span->end_ns, region,
-				   sleep_who(expand, span, region));
+		return expand_leaf_parted(expand, span->begin_ns, span->end_ns, region,
+					  sleep_who(expand, span, region));
 	if (expand->remote && in_flight(span, bios, n))
 		return split_wait(expand, span, bios, n);
 	if (span->flags & ETA_SPAN_IOWAIT) {
@@ -402,8 +283,8 @@ static int expand_sleep(struct expand *expand, const struct expand_span *span,
 	else
 		region = UNLISTED(expand->index, place, other_wait[around->level],
 				  expand->index->regions.other_wait[around->level]);
-	return leaf_parted(expand, span->begin_ns, span->end_ns, region,
-			   sleep_who(expand, span, region));
+	return expand_leaf_parted(expand, span->begin_ns, span->end_ns, region,
+				  sleep_who(expand, span, region));
 }
 
 static int expand_span(struct expand *expand, const struct index_fs *fs, struct expand_span span,
@@ -412,7 +293,7 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 	const struct expand_open *around;
 	uint64_t last_ns;
 	uint32_t region;
-	int rc = close_until(expand, span.begin_ns);
+	int rc = expand_leave_until(expand, span.begin_ns);
 
 	if (rc)
 		return rc;
@@ -444,15 +325,15 @@ static int expand_span(struct expand *expand, const struct index_fs *fs, struct 
 	if (span.kind == ETA_SPAN_WAKE_UP && around->in & IN_LOCK)
 		return 0;
 	if (is_off_cpu(span.kind)) {
-		rc = emit(expand, ETA_ENTER, span.begin_ns, region, span.who);
-		return rc ? rc : emit(expand, ETA_LEAVE, span.end_ns, region, 0);
+		rc = expand_event(expand, ETA_ENTER, span.begin_ns, region, span.who);
+		return rc ? rc : expand_event(expand, ETA_LEAVE, span.end_ns, region, 0);
 	}
 	if (span.kind == ETA_SPAN_PAGE_WRITEBACK_WAIT &&
 	    ETA_SLEEP_PART(span.object) >= ETA_SLEEP_WHOLE / 2)
 		span.who = ETA_SLEEP_TID(span.object);
-	rc = open_region(expand, span.begin_ns, span.end_ns, region,
-			 expand->index->span_levels[span.kind],
-			 around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0), span.who);
+	rc = expand_enter(
+		expand, span.begin_ns, span.end_ns, region, expand->index->span_levels[span.kind],
+		around->in | (span.kind < ETA_N_SPANS ? span_in[span.kind] : 0), span.who);
 	if (rc == 0 && span.kind == ETA_SPAN_DIRTY_THROTTLING && span.object) {
 		struct eta_event *enter = &expand->events[expand->n - 1];
 
@@ -512,7 +393,7 @@ static int expand_waits(struct expand *expand, const struct index_fs *fs,
 			region = idle_region(expand->index, span->who);
 			who = sleep_who(expand, span, region).tid;
 		}
-		rc = emit(expand, ETA_ENTER, span->begin_ns, region, who);
+		rc = expand_event(expand, ETA_ENTER, span->begin_ns, region, who);
 		if (rc == 0 && op->inode) { /* for a lock on a file */
 			struct eta_event *enter = &expand->events[expand->n - 1];
 
@@ -521,7 +402,7 @@ static int expand_waits(struct expand *expand, const struct index_fs *fs,
 			enter->dev = op->dev;
 		}
 		if (rc == 0)
-			rc = emit(expand, ETA_LEAVE, span->end_ns, region, 0);
+			rc = expand_event(expand, ETA_LEAVE, span->end_ns, region, 0);
 	}
 	return rc;
 }
@@ -548,7 +429,7 @@ static int expand_flight(struct expand *expand, const struct eta_kernel_op *op, 
 			flight.begin_ns = spans[i].end_ns;
 	if (flight.begin_ns >= end_ns)
 		return 0;
-	rc = close_until(expand, flight.begin_ns);
+	rc = expand_leave_until(expand, flight.begin_ns);
 	if (rc)
 		return rc;
 	expand->asynchronous = true;
@@ -578,8 +459,9 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	if (op->head.type == ETA_RECORD_WAIT)
 		return expand_waits(expand, fs, op, n);
 	/* no probe reported the begin of the file system's sync */
-	rc = open_region(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS,
-			 op->op_flags & ETA_KOP_WAITS && name.kind == ETA_OP_SYNC ? IN_SYNC : 0, 0);
+	rc = expand_enter(expand, op->head.time_ns, end_ns, name.region, ETA_LEVEL_VFS,
+			  op->op_flags & ETA_KOP_WAITS && name.kind == ETA_OP_SYNC ? IN_SYNC : 0,
+			  0);
 	if (rc)
 		return rc;
 	describe(&expand->events[0], op, name);
@@ -596,7 +478,7 @@ int expand_operation(struct expand *expand, const struct eta_kernel_op *op, stru
 	if (rc == 0 && flies)
 		rc = expand_flight(expand, op, end_ns, bios, n_bios);
 	while (rc == 0 && expand->depth > 0)
-		rc = close_region(expand);
+		rc = expand_leave(expand);
 	if (rc)
 		return rc;
 	last = &expand->events[expand->n - 1];
