@@ -357,7 +357,7 @@ noinst_LIBRARIES += tests/unit/libunit.a
 tests_unit_libunit_a_SOURCES = tests/unit/unit.h tests/unit/scratch.h \
 	tests/unit/events.c tests/unit/events.h \
 	tests/unit/guest-trace.c tests/unit/guest-trace.h \
-	tests/unit/kernel-maker.c tests/unit/kernel-maker.h \
+	tests/unit/kernel-expansions.h tests/unit/kernel-maker.c tests/unit/kernel-maker.h \
 	tests/unit/memory-trace.c tests/unit/memory-trace.h tests/unit/merge-cases.h \
 	tests/unit/random-trace.c tests/unit/random-trace.h \
 	tests/unit/spool-maker.c tests/unit/spool-maker.h

@@ -52,4 +52,4 @@ for name in "computes/kernel.spool", "merged.otf2":
 # of a window it lives until its end, and no longer
 report, found = lifetimes(path("merged.otf2"), "--from=0.3", "--to=0.9")
 print("from 0.3 to 0.9 s:", [ns / 1e6 for ns in found], report["threads"][0]["lifetime_ns"])
-assert all(ns <= 600000000 for ns in found), found
+assert report["threads"] and all(thread["lifetime_ns"] <= 600000000 for thread in report["threads"]), report["threads"]
