@@ -443,17 +443,60 @@ static void pieces(void **state)
 	finish(t, r);
 }
 
+/* A read at 1000 N that is over after NS: of a page that REASON has it wait for; "block:device":
+ * its own request. */
+static void read_waits(struct eta_trace *t, uint32_t l, uint64_t n, uint64_t ns, const char *reason)
+{
+	memory_enter(t, l, 1000 * n, "vfs:sys_read");
+	if (!strcmp(reason, "block:device"))
+		request(t, l, 1000 * n + 5, 1000 * n + ns - 5, n + 1);
+	waits_for(t, l, 1000 * n + 5, ns - 10, reason, 0);
+	memory_leave(t, l, 1000 * n + ns, "vfs:sys_read");
+}
+
+/*
+ * Who waits for a page that another one reads would have read it itself: only what is longer than
+ * that is lost, and without a run alone not even that is sure.
+ */
+static void shared_reads(void **state)
+{
+	struct eta_trace *t = memory_trace_new("shared");
+	uint32_t l = memory_thread(t, 1, 1);
+	const struct thread_score *s;
+	struct analysis *r;
+
+	(void)state;
+	for (uint64_t n = 0; n < 20; n++)
+		read_waits(t, l, n, 110, n % 2 ? "pagecache:page lock" : "block:device");
+	read_waits(t, l, 20, 510, "pagecache:page lock");
+	r = analyse(t, &score_by_default);
+	s = thread(r, l);
+	assert_int_equal(s->slowdown.interference_cell_ns[CELL_PAGECACHE_PAGE_LOCK], 400);
+	assert_int_equal(s->slowdown.interference_ns, 400);
+	assert_true(s->sci_low * (double)s->lifetime_ns < 1);
+	finish(t, r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares),	  cmocka_unit_test(shares_of_many),
-		cmocka_unit_test(g8_overlap),	  cmocka_unit_test(culprits_and_rest),
-		cmocka_unit_test(crowd),	  cmocka_unit_test(unknown_file),
-		cmocka_unit_test(g8_nobody),	  cmocka_unit_test(g8_ties),
-		cmocka_unit_test(lock_holder),	  cmocka_unit_test(foreign_task),
-		cmocka_unit_test(chain),	  cmocka_unit_test(cycle),
-		cmocka_unit_test(requests_ahead), cmocka_unit_test(foreign_request),
-		cmocka_unit_test(drawn_request),  cmocka_unit_test(pieces),
+		cmocka_unit_test(shared_reads),
+		cmocka_unit_test(shares),
+		cmocka_unit_test(shares_of_many),
+		cmocka_unit_test(g8_overlap),
+		cmocka_unit_test(culprits_and_rest),
+		cmocka_unit_test(crowd),
+		cmocka_unit_test(unknown_file),
+		cmocka_unit_test(g8_nobody),
+		cmocka_unit_test(g8_ties),
+		cmocka_unit_test(lock_holder),
+		cmocka_unit_test(foreign_task),
+		cmocka_unit_test(chain),
+		cmocka_unit_test(cycle),
+		cmocka_unit_test(requests_ahead),
+		cmocka_unit_test(foreign_request),
+		cmocka_unit_test(drawn_request),
+		cmocka_unit_test(pieces),
 		cmocka_unit_test(foreign_part),
 	};
 

@@ -135,10 +135,12 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 	if (kind == ETA_SPAN_SLEEP) {
 		who = st->now.off_stack;
 		object = sleep_foreign(st, woken_ns);
-		if (syncs_used && !(st->now.off_flags & ETA_SPAN_IOWAIT))
+		/* with IOWAIT: for a block that a commit writes, if not for its own request */
+		if (syncs_used && sleep_is_unnamed(st))
 			changes = sleep_changes(st, &changer);
 		/* who has the larger part is named for both */
-		if (changes > ETA_SLEEP_PART(object))
+		if (changes > ETA_SLEEP_PART(object) &&
+		    !(object && st->now.off_flags & ETA_SPAN_IOWAIT))
 			object = (object & ~0xffffffffULL) | changer;
 	} else if (kind == ETA_SPAN_FILE_LOCK) {
 		who = st->now.lock_holder;

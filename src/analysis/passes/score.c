@@ -56,6 +56,23 @@ static double sure_part(const struct thread_score *t)
 	return ratio(sum, t->lifetime_ns);
 }
 
+/*
+ * What reads waited for pages that others read. Alone they would have read them, and how long that
+ * takes only a run alone shows: here nobody may have done so.
+ */
+static int64_t shared_reads_ns(const struct engine *e, const struct location_result *r)
+{
+	struct slowdown lost = { 0 };
+
+	if (e->options.reference == REFERENCE_BASELINE || e->options.version_1)
+		return 0;
+	for (uint32_t i = 0; i < r->n_tallies; i++)
+		if (e->classes.list[r->tallies[i].class]->key.mode == MODE_READ)
+			slowdown_add_tally(&lost, &r->tallies[i],
+					   &e->references[r->tallies[i].class]);
+	return lost.interference_cell_ns[CELL_PAGECACHE_PAGE_LOCK];
+}
+
 /* COUNTED: what the score of T is made of. */
 static void set_interval(const struct engine *e, const struct location_result *r, int64_t counted,
 			 struct thread_score *t)
@@ -77,6 +94,7 @@ static void set_interval(const struct engine *e, const struct location_result *r
 		unseen_ns = slowdown_self(&t->slowdown);
 	if (!e->options.version_1 && unseen_ns > 0 && high < counted + unseen_ns)
 		high = counted + unseen_ns;
+	low -= shared_reads_ns(e, r);
 	if (low > high) {
 		int64_t least = high;
 

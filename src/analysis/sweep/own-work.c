@@ -26,19 +26,22 @@ static void add_own(struct loss *loss, enum cell c, uint64_t own_ns)
 	loss->own_ns[c] += own_ns;
 }
 
-static uint64_t at_device(const uint64_t ns[N_CELLS], uint64_t cells)
+/* What it takes to read, apart from waits for others and limits: the device, decompression, copies.
+ */
+static uint64_t reading(const uint64_t ns[N_CELLS], uint64_t cells)
 {
-	static const enum cell device[] = { CELL_BLOCK_QUEUE, CELL_BLOCK_DEVICE };
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < sizeof(device) / sizeof(*device); i++)
-		sum += cells >> device[i] & 1 ? ns[device[i]] : 0;
+	cells &= cells_of_group(GROUP_DEVICE) | cells_of_group(GROUP_FILE) |
+		 cells_of_group(GROUP_SELF);
+	while (cells)
+		sum += ns[cell_next(&cells)];
 	return sum;
 }
 
 /*
  * L waits for a page that another one reads. Without the others it would have read it itself: what
- * the reference is at the device for, and L is not.
+ * the reference takes for that, and L does not.
  */
 static void leave_shared_read(const struct engine *e, const struct sweep_thread *l,
 			      struct loss *loss)
@@ -46,11 +49,11 @@ static void leave_shared_read(const struct engine *e, const struct sweep_thread 
 	/* the record of an operation has its mode only where files are summed */
 	enum operation_mode mode = e->classes.list[l->tally->class]->key.mode;
 	const struct reference *r = l->references->by[BY_HEADLINE];
-	uint64_t alone_ns = at_device(r->cell_ns, r->cells), own_ns;
+	uint64_t alone_ns = reading(r->cell_ns, r->cells), own_ns;
 
 	if (mode != MODE_READ || loss->interference_ns[CELL_PAGECACHE_PAGE_LOCK] <= 0)
 		return;
-	own_ns = at_device(l->op.ns, l->op.cells);
+	own_ns = reading(l->op.ns, l->op.cells);
 	if (alone_ns > own_ns)
 		add_own(loss, CELL_PAGECACHE_PAGE_LOCK, alone_ns - own_ns);
 }
