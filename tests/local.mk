@@ -184,6 +184,7 @@ probe_tests = \
 	tests/cases/kernel-asleep.py \
 	tests/cases/kernel-between.py \
 	tests/cases/kernel-calls.py \
+	tests/cases/kernel-cold-memory.py \
 	tests/cases/kernel-commits.py \
 	tests/cases/kernel-compat.py \
 	tests/cases/kernel-direct.py \

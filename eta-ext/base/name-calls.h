@@ -34,6 +34,10 @@
 	X(utimensat, META, NAME)                                                                   \
 	X(setxattr, META, NAME)                                                                    \
 	X(fsetxattr, META, NAME)                                                                   \
+	X(lsetxattr, META, NAME)                                                                   \
+	X(removexattr, META, NAME)                                                                 \
+	X(lremovexattr, META, NAME)                                                                \
+	X(fremovexattr, META, NAME)                                                                \
 	X(stat, OTHER, NAME)                                                                       \
 	X(lstat, OTHER, NAME)                                                                      \
 	X(fstat, OTHER, NAME)                                                                      \
@@ -49,6 +53,28 @@
 	X(mmap, OTHER, FILE_MAP)                                                                   \
 	X(munmap, OTHER, NAME)                                                                     \
 	X(mremap, OTHER, NAME)                                                                     \
-	X(mprotect, OTHER, NAME)
+	X(mprotect, OTHER, NAME)                                                                   \
+	X(lgetxattr, OTHER, NAME)                                                                  \
+	X(fgetxattr, OTHER, NAME)                                                                  \
+	X(listxattr, OTHER, NAME)                                                                  \
+	X(llistxattr, OTHER, NAME)                                                                 \
+	X(flistxattr, OTHER, NAME)                                                                 \
+	X(statfs, OTHER, NAME)                                                                     \
+	X(fstatfs, OTHER, NAME)                                                                    \
+	X(chdir, OTHER, NAME)                                                                      \
+	X(fchdir, OTHER, NAME)                                                                     \
+	X(getdents, OTHER, NAME)                                                                   \
+	X(execve, OTHER, NAME)                                                                     \
+	X(execveat, OTHER, NAME)                                                                   \
+	X(name_to_handle_at, OTHER, NAME)                                                          \
+	X(open_by_handle_at, OTHER, NAME)                                                          \
+	X(inotify_add_watch, OTHER, NAME)                                                          \
+	X(mount, OTHER, NAME)                                                                      \
+	X(umount2, OTHER, NAME)                                                                    \
+	X(mlock, OTHER, NAME)                                                                      \
+	X(mlock2, OTHER, NAME)                                                                     \
+	X(mlockall, OTHER, NAME)                                                                   \
+	X(madvise, OTHER, NAME)                                                                    \
+	X(process_madvise, OTHER, NAME)
 
 #endif

@@ -40,6 +40,7 @@
 #define SYS_lstat KERNELIO_MAX_SYSCALL_NR
 #define SYS_access KERNELIO_MAX_SYSCALL_NR
 #define SYS_readlink KERNELIO_MAX_SYSCALL_NR
+#define SYS_getdents KERNELIO_MAX_SYSCALL_NR
 #endif
 
 /* The last thing libbpf complained about, for our own message. */

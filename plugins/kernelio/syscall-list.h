@@ -22,7 +22,7 @@ enum kernelio_shape {
 	SHAPE_COPY,	/* fd in, &offset, fd out, &offset, bytes: the file is the one written */
 	SHAPE_SPLICE,	/* the same, with a pipe on one side */
 	SHAPE_SENDFILE, /* fd out, fd in, &offset, bytes */
-	SHAPE_CONTROL,	/* fd, command: one of those that lock, or no operation */
+	SHAPE_CONTROL,	/* fd, command: one that locks or that file systems do, or no operation */
 	SHAPE_SYNC,	/* fd, of a directory, too */
 	SHAPE_MAPPED,	/* address, bytes: of what is mapped there */
 	SHAPE_NO_FILE,	/* of all file systems */
@@ -62,6 +62,7 @@ enum kernelio_shape {
 	ETA_NAME_CALLS(X)                                                                          \
 	X(flock, OTHER, FD)                                                                        \
 	X(fcntl, OTHER, CONTROL)                                                                   \
+	X(ioctl, OTHER, CONTROL)                                                                   \
 	X(sync, SYNC, NO_FILE)                                                                     \
 	X(syncfs, SYNC, SYNC)                                                                      \
 	X(msync, SYNC, MAPPED)                                                                     \

@@ -300,18 +300,32 @@ static __always_inline void fault_swapped_in(struct task_state *st, uint64_t now
 			      0);
 }
 
+/*
+ * TASK, the current one, waits for a page that it needs for a system call which is not recorded, as
+ * of who sends what it has mapped, or writes it to a pipe. Sockets and pipes themselves let it wait
+ * without IOWAIT.
+ */
+static __always_inline bool fault_is_inside(const struct task_state *st, struct task_struct *task,
+					    uint64_t now)
+{
+	return BPF_CORE_READ_BITFIELD(task, in_iowait) && st->fault.mapping && !st->fault.at &&
+	       now - st->fault.begin_ns < FAULT_GAP_NS && fault_is_same(st);
+}
+
 /* TASK is switched out; SLEEPS: to wait for something. It is stopped on its way out of a fault. */
 static inline __noinline int fault_switched_out(struct task_state *st, struct task_struct *task,
 						bool sleeps, uint64_t now)
 {
+	bool faults;
 	uint64_t at;
 
 	if (!st || st->for_tid)
 		return 0;
 	at = exception_at(task);
 	if ((st->stop && is_fault(st)) || !fault_goes_on(st, at, now)) {
+		faults = sleeps && !st->stop && (at || fault_is_inside(st, task, now));
 		fault_close(st);
-		if (sleeps && at && !st->stop)
+		if (faults)
 			fault_waits(st, at, now);
 	}
 	/* another reads in what it needs: by readahead, or a thread with the same memory */

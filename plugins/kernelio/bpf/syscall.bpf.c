@@ -144,8 +144,11 @@ static __always_inline void write_owns(struct task_state *st)
 		st->now.pages_owned = OWNED;
 }
 
-/* Does this command of fcntl take or release a lock? */
-static __always_inline bool command_locks(uint64_t command)
+/*
+ * Is this command of fcntl one that takes or releases a lock, or that of ioctl one for a file
+ * system (clone, deduplicate, trim, defragment; their numbers have a type)?
+ */
+static __always_inline bool command_counts(uint64_t command)
 {
 	switch ((uint32_t)command) {
 	case 6:	 /* F_SETLK */
@@ -153,9 +156,14 @@ static __always_inline bool command_locks(uint64_t command)
 	case 37: /* F_OFD_SETLK */
 	case 38: /* F_OFD_SETLKW */
 		return true;
-	default:
-		return false;
 	}
+	switch ((uint8_t)(command >> 8)) {
+	case 0x94: /* btrfs; FICLONE and others of all */
+	case 'f':  /* FS_IOC_* */
+	case 'X':  /* xfs; FITRIM */
+		return true;
+	}
+	return false;
 }
 
 /* Facts of the system call NR; its index is 0 if it is not traced. */
@@ -293,7 +301,7 @@ static __always_inline bool call_is_operation(struct pt_regs *regs,
 					      const volatile struct kernelio_syscall_info *info)
 {
 	return info->index && info->shape < SHAPE_AIO &&
-	       !(info->shape == SHAPE_CONTROL && !command_locks(SYSCALL_ARG1(regs))) &&
+	       !(info->shape == SHAPE_CONTROL && !command_counts(SYSCALL_ARG1(regs))) &&
 	       SYSCALL_ARG5(regs) != ETA_OWN_CALL_MARK;
 }
 
@@ -329,9 +337,9 @@ int call_see(struct task_state *st, uint64_t now)
 	    !call_is_operation(regs, info))
 		return 0;
 	fault_close(st);
-	st->fault.mapping = 0; /* the fault that was reported is over */
 	if (!call_take(st, task, regs, info, &f))
-		return 0;
+		return 0; /* a fault may have been reported in it, as of who writes to a pipe */
+	st->fault.mapping = 0; /* the fault that was reported is over */
 	call_open(st, task, regs, now);
 	return 1;
 }
@@ -386,7 +394,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	st->active = 0;	       /* may not be traced */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
 		return 0;
-	if (info->shape == SHAPE_CONTROL && !command_locks(SYSCALL_ARG1(regs)))
+	if (info->shape == SHAPE_CONTROL && !command_counts(SYSCALL_ARG1(regs)))
 		return 0;
 	if (task_is_compat(task)) {
 		if (info->compat)
