@@ -9,6 +9,8 @@ OWN = "own threads"
 LIMIT = "own limit"
 FIRST = "chrt", "-f", "10"
 FAIR = "nice", "-n", "-20"
+# Of a program that is stopped: it is inside of a call then. Of calls of 1 us a tracer makes it spend as much between them.
+LONG_CALLS = "-s", "262144", "-n", "40960"
 
 
 class Cause:
@@ -120,7 +122,7 @@ CAUSES = [
     Cause("held-back", {("block", "throttled by own limit")}, conditions.throttled, program="direct",
           options=("-n", "100"), prepared=True, strength=500, strengths=(4000, 1000, 500), culprit=LIMIT,
           baseline=True, solo=conditions.journalled, solo_threads=1),
-    Cause("quota", {("cpu", "quota")}, conditions.quota, program="quiet", options=("-n", "409600"), threads=1,
+    Cause("quota", {("cpu", "quota")}, conditions.quota, program="quiet", options=LONG_CALLS, threads=1,
           strength=20, strengths=(80, 50, 20), culprit=LIMIT, solo=conditions.plain, before=FAIR),
     Cause("queue", {("block", "queue time")}, conditions.shallow_queue, program="direct",
           prepared=True, strength=4, baseline=True),

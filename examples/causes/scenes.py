@@ -3,7 +3,7 @@
 import os
 
 import conditions
-from causes import FAIR, LIMIT, Cause
+from causes import FAIR, LIMIT, LONG_CALLS, Cause
 from conditions import NEIGHBOUR, journalled, others, plain
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -363,11 +363,11 @@ SCENES = [
           victim="sqlite3"),
     Cause("sqlite-4", FILE_LOCK, journalled, command=SQLITES, prepare=[SQLITE_TABLE], threads=4, victim="sqlite3"),
     # ---- the program's own limits ----
-    Cause("stopped", {("cpu", "stopped")}, conditions.stopped, "quiet", ["-n", "409600"], threads=1, culprit=LIMIT,
+    Cause("stopped", {("cpu", "stopped")}, conditions.stopped, "quiet", LONG_CALLS, threads=1, culprit=LIMIT,
           solo=plain, victim="quiet"),
-    Cause("frozen", {("cpu", "stopped")}, conditions.frozen, "quiet", ["-n", "409600"], threads=1, culprit=LIMIT,
+    Cause("frozen", {("cpu", "stopped")}, conditions.frozen, "quiet", LONG_CALLS, threads=1, culprit=LIMIT,
           solo=plain),
-    Cause("frozen-fs", {("vfs", "frozen file system")}, conditions.frozen_fs, "quiet", ["-n", "409600"], threads=1,
+    Cause("frozen-fs", {("vfs", "frozen file system")}, conditions.frozen_fs, "quiet", LONG_CALLS, threads=1,
           culprit=LIMIT, solo=journalled),
     Cause("io-limit", {("block", "throttled by own limit")}, conditions.throttled, "direct", ["-n", "500"],
           prepared=True, threads=1, strength=200, culprit=LIMIT, baseline=True, solo=journalled),
