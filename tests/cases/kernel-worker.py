@@ -31,12 +31,16 @@ while time.monotonic() < end:
 """
 
 
-def loop(name, *options):
-    with open(path(name), "wb") as file:
+def image(name):
+    with open(name, "wb") as file:
         for _ in range(32):
             file.write(os.urandom(1 << 20))
         os.fsync(file.fileno())  # or a worker writes it back later
-    found = subprocess.run(["losetup", "--find", "--show", *options, path(name)], capture_output=True, text=True)
+    return name
+
+
+def loop(name, *options):
+    found = subprocess.run(["losetup", "--find", "--show", *options, image(name)], capture_output=True, text=True)
     if found.returncode:
         skip("no loop device: " + found.stderr.strip())
     atexit.register(subprocess.run, ["losetup", "--detach", found.stdout.strip()])
@@ -100,8 +104,13 @@ def beside(*command):
 
 ENDLESS = "--iodepth=16", "--bs=64k", "--size=32m", "--time_based", "--runtime=100"
 uring_workers = set()
-device, other, direct = loop("image"), loop("other"), loop("direct", "--direct-io=on")
+device, other = loop(path("image")), loop(path("other"))
 ext4, folder = loop_fs("ext4", 64)
+# two files on a disk that nobody else uses
+disk, apart = loop_fs("ext4", 128)
+image(os.path.join(apart, "read"))
+direct = loop(os.path.join(apart, "direct"), "--direct-io=on")
+number = os.major(os.stat(disk).st_rdev) << 20 | os.minor(os.stat(disk).st_rdev)
 journal = {int(tid) for tid in subprocess.run(["pgrep", "jbd2/" + os.path.basename(ext4)], capture_output=True, text=True,
                                               check=True).stdout.split()}
 for options in (), ("--light",):
@@ -133,10 +142,11 @@ for options in (), ("--light",):
 
     # and so on the disk: its requests to the file of its loop device are a worker's
     with beside(*fio(direct, *ENDLESS)) as tids:
-        spool = trace(prefix + "-disk", sys.executable, "-c", READS, path("image"), "direct", options=options)
+        spool = trace(prefix + "-disk", sys.executable, "-c", READS, os.path.join(apart, "read"), "direct", options=options)
     behind = collections.Counter()
-    workers = {bio.queue_ahead_tid for bio in spool.bios if serves(bio.queue_ahead_tid, direct)}
-    for bio in spool.bios:
+    bios = [bio for bio in spool.bios if bio.dev == number]
+    workers = {bio.queue_ahead_tid for bio in bios if serves(bio.queue_ahead_tid, direct)}
+    for bio in bios:
         who = "the user" if bio.queue_ahead_tid in tids else "workers" if bio.queue_ahead_tid in workers else "others"
         behind[who] += bio.queue_ahead
     print(prefix, "requests ahead on the disk:", dict(behind))

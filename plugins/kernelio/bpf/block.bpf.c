@@ -448,7 +448,7 @@ static __always_inline void queued_count(const struct queued_bio *q)
 /*
  * Is what a kernel thread queues, for nobody who is known, for loop devices that traced threads
  * use? Who reads and writes the file of one is a kernel thread, and so is who writes it back.
- * Journal and metadata may be for that file, too.
+ * Journal and metadata may be for that file, too; direct I/O may be on that of another one.
  */
 static __always_inline bool serves_image(const struct queued_bio *q, const struct bio *bio)
 {
@@ -458,6 +458,8 @@ static __always_inline bool serves_image(const struct queued_bio *q, const struc
 	    q->foreign_tid != (uint32_t)q->task->pid)
 		return false;
 	inode = q->data ? bio_inode(&key, &index) : 0;
+	if (!inode && works_for_untraced(q->foreign_tid) != q->foreign_tid)
+		return false;
 	return !inode || !is_regular(BPF_CORE_READ((struct inode *)inode, i_mode)) ||
 	       bpf_map_lookup_elem(&images, &inode);
 }

@@ -217,16 +217,12 @@ static __always_inline bool spins_fold(struct task_state *st, uint64_t ns)
 	return true;
 }
 
-/*
- * Who held the lock of WAIT, for which ST waited: a kernel thread that works for somebody has it
- * for them.
- */
-static __always_inline uint32_t lock_for_whom(const struct task_state *st,
-					      const struct lock_wait *wait)
+/* Who held the lock of WAIT: a kernel thread that works for somebody has it for them. */
+static __always_inline uint32_t lock_for_whom(const struct lock_wait *wait)
 {
 	uint32_t whom = wait->who ? works_for_whom(wait->who, wait->begin_ns) : 0;
 
-	return whom && whom == st->for_tid ? st->tid : whom ?: wait->who;
+	return whom ?: wait->who;
 }
 
 SEC("tp_btf/contention_end")
@@ -250,7 +246,7 @@ int BPF_PROG(on_contention_end, void *lock)
 			st->now.inode_locked_ns = 0;
 		now = bpf_ktime_get_ns();
 		if (wait->kind != ETA_SPAN_SPIN_LOCK)
-			wait->who = lock_for_whom(st, wait);
+			wait->who = lock_for_whom(wait);
 		note_waited_for(wait->who, now - wait->begin_ns);
 		st->now.waited = 1;
 		if (wait->kind != ETA_SPAN_SPIN_LOCK || !spins_fold(st, now - wait->begin_ns))
