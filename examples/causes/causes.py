@@ -9,7 +9,7 @@ OWN = "own threads"
 LIMIT = "own limit"
 FIRST = "chrt", "-f", "10"
 FAIR = "nice", "-n", "-20"
-# Of a program that is stopped: it is inside of a call then. Of calls of 1 us a tracer makes it spend as much between them.
+# For programs that are stopped: stops shall fall into calls. Between short ones a tracer takes as long as the program.
 LONG_CALLS = "-s", "262144", "-n", "40960"
 
 

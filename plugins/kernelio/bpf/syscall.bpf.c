@@ -148,7 +148,7 @@ static __always_inline void write_owns(struct task_state *st)
  * Is this command of fcntl one that takes or releases a lock, or that of ioctl one for a file
  * system (clone, deduplicate, trim, defragment; their numbers have a type)?
  */
-static __always_inline bool command_counts(uint64_t command)
+static __always_inline bool command_is_operation(uint64_t command)
 {
 	switch ((uint32_t)command) {
 	case 6:	 /* F_SETLK */
@@ -301,7 +301,7 @@ static __always_inline bool call_is_operation(struct pt_regs *regs,
 					      const volatile struct kernelio_syscall_info *info)
 {
 	return info->index && info->shape < SHAPE_AIO &&
-	       !(info->shape == SHAPE_CONTROL && !command_counts(SYSCALL_ARG1(regs))) &&
+	       !(info->shape == SHAPE_CONTROL && !command_is_operation(SYSCALL_ARG1(regs))) &&
 	       SYSCALL_ARG5(regs) != ETA_OWN_CALL_MARK;
 }
 
@@ -394,7 +394,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	st->active = 0;	       /* may not be traced */
 	if (paused || SYSCALL_ARG5(regs) == ETA_OWN_CALL_MARK)
 		return 0;
-	if (info->shape == SHAPE_CONTROL && !command_counts(SYSCALL_ARG1(regs)))
+	if (info->shape == SHAPE_CONTROL && !command_is_operation(SYSCALL_ARG1(regs)))
 		return 0;
 	if (task_is_compat(task)) {
 		if (info->compat)
