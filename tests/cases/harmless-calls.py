@@ -2,8 +2,10 @@
 # Every intercepted function, with good and bad arguments, gives what it gives untraced: results,
 # errors, signals, what it wrote; under the spool tracer and under EZTrace, at each level of detail.
 # SPDX-License-Identifier: BSD-3-Clause
+import collections
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,11 +39,19 @@ def run(part, command=(), **more):
         with open(os.path.join(work, "stdout-file"), "rb") as printed:
             lines.append(repr(printed.read()))
         left = sorted(name[:4] for name in os.listdir(work))
-        # the C library's own words; what popen has started may be ended before it says anything
-        errors = [line for line in done.stderr.splitlines() if line.startswith(b"***")]
+        # the C library's own words; what popen has started may be ended before it says anything, or say it in between
+        errors = re.findall(rb"[*]{3} [^*]+ [*]{3}: \w+", done.stderr)
         return done.returncode, lines, left, done.stdout if not command else b"", errors
     finally:
         shutil.rmtree(top)
+
+
+def differences(one, other):
+    """What ONE and OTHER, of one kind, have more than the other; short."""
+    if not isinstance(one, list):
+        return one, other
+    counts = collections.Counter(one), collections.Counter(other)
+    return (counts[0] - counts[1]).most_common(5), (counts[1] - counts[0]).most_common(5)
 
 
 def compare(what, plain, traced):
@@ -49,7 +59,7 @@ def compare(what, plain, traced):
         assert one == other, f"{what}:\n  untraced {one}\n  traced   {other}"
     assert len(plain[1]) == len(traced[1]), what
     for one, other, part in zip(plain, traced, ("status", "results", "files", "stdout", "stderr")):
-        assert one == other, (what, part, one, other)
+        assert one == other, (what, part, len(plain[1]), differences(one, other))
 
 
 def spooled(part, plain, **more):

@@ -4,6 +4,7 @@
 . "$SCI_SRC/tests/lib.sh"
 need_tracer
 need cc objcopy
+kernel_turn # a static program is traced in the kernel alone
 cd "$scratch"
 
 # warned PATTERN PROGRAM [ARG]...: exactly one line of warning, which has PATTERN

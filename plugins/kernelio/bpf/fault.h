@@ -303,12 +303,13 @@ static __always_inline void fault_swapped_in(struct task_state *st, uint64_t now
 /*
  * TASK, the current one, waits for a page that it needs for a system call which is not recorded, as
  * of who sends what it has mapped, or writes it to a pipe. Sockets and pipes themselves let it wait
- * without IOWAIT.
+ * without IOWAIT. Calls for asynchronous I/O and those of 32-bit programs wait for other I/O, too.
  */
 static __always_inline bool fault_is_inside(const struct task_state *st, struct task_struct *task,
 					    uint64_t now)
 {
 	return BPF_CORE_READ_BITFIELD(task, in_iowait) && st->fault.mapping && !st->fault.at &&
+	       !st->async.call && !task_is_compat(task) &&
 	       now - st->fault.begin_ns < FAULT_GAP_NS && fault_is_same(st);
 }
 
