@@ -172,6 +172,45 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
+/* Runs with more or fewer operations than that differ in what they do. */
+#define SAME_OPERATIONS_PERCENT 5
+/* What is longer by less, or less of the lifetime, is not worth a line. */
+#define LONGER_PERCENT 10
+#define LONGER_LIFETIME_PERCENT 5
+
+/*
+ * By how much what lies between the operations took longer than in the baseline: a thread that has
+ * less of a CPU, of a cache or of memory than alone waits in no call for it.
+ */
+static int put_longer(FILE *out, const struct analysis *a, unsigned width)
+{
+	const struct io_times *alone = &a->baseline_io, now = io_times(a);
+	uint64_t outside_ns = io_outside_ns(&now), alone_ns = io_outside_ns(alone);
+	uint64_t more_ns, ready_ns, operations;
+	char line[512], times[32] = "";
+
+	if (now.threads != alone->threads || outside_ns <= alone_ns)
+		return 0;
+	more_ns = outside_ns - alone_ns;
+	ready_ns = now.ready_ns > alone->ready_ns ? now.ready_ns - alone->ready_ns : 0;
+	operations = now.operations > alone->operations ? now.operations - alone->operations
+							: alone->operations - now.operations;
+	if (operations > alone->operations * SAME_OPERATIONS_PERCENT / 100 ||
+	    !share_reaches((double)more_ns, (double)alone_ns, LONGER_PERCENT) ||
+	    !share_reaches((double)more_ns, (double)now.lifetime_ns, LONGER_LIFETIME_PERCENT))
+		return 0;
+	if (alone_ns)
+		snprintf(times, sizeof(times), ", %.2f times as long",
+			 (double)outside_ns / (double)alone_ns);
+	snprintf(line, sizeof(line),
+		 "longer: %s more than in the baseline outside of I/O calls%s, of it %s ready "
+		 "without a CPU; in no score",
+		 report_duration((int64_t)more_ns).text, times,
+		 report_duration((int64_t)(ready_ns < more_ns ? ready_ns : more_ns)).text);
+	report_wrapped(out, line, false, width);
+	return 0;
+}
+
 /* If it is negligible, or a limit, there are no culprits. */
 static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
 {
@@ -318,13 +357,12 @@ static int put_part(char *text, size_t size, const struct function_habit *f, dou
 /* The largest parts of the lifetime of the threads that did I/O. */
 static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 {
-	uint64_t in_calls_ns, lifetime_ns = io_lifetime_ns(a, &in_calls_ns, NULL), outside_ns;
+	const struct io_times times = io_times(a);
+	uint64_t lifetime_ns = times.lifetime_ns, outside_ns = io_outside_ns(&times);
 	uint32_t next = 0;
 	char line[1024] = "time: ";
 	size_t used = strlen(line);
 
-	/* what a thread has in flight while it does something else is no part of its lifetime */
-	outside_ns = lifetime_ns > in_calls_ns ? lifetime_ns - in_calls_ns : 0;
 	for (int parts = 0; parts < SHOWN_PARTS; parts++) {
 		const struct function_habit *f =
 			next < a->n_function_habits ? &a->function_habits[next] : NULL;
@@ -350,7 +388,8 @@ static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 /* In what the threads slept outside of I/O calls, as far as the kernel's side saw it. */
 static int put_asleep(FILE *out, const struct analysis *a, unsigned width)
 {
-	uint64_t in_calls_ns, lifetime_ns = io_lifetime_ns(a, &in_calls_ns, NULL), outside_ns;
+	const struct io_times times = io_times(a);
+	uint64_t lifetime_ns = times.lifetime_ns, outside_ns = io_outside_ns(&times);
 	struct io_asleep *list;
 	char line[512] = "Outside of I/O calls: ";
 	const size_t none = strlen(line);
@@ -359,7 +398,6 @@ static int put_asleep(FILE *out, const struct analysis *a, unsigned width)
 
 	if (n < 0)
 		return n;
-	outside_ns = lifetime_ns > in_calls_ns ? lifetime_ns - in_calls_ns : 0;
 	for (int i = 0; i < n && i < SHOWN_PARTS; i++) {
 		/* a library call may sleep in what is no operation of the kernel's side */
 		uint64_t ns = list[i].ns < outside_ns ? list[i].ns : outside_ns;
@@ -416,8 +454,9 @@ static int put_levels_missing(FILE *out, const struct analysis *a, unsigned widt
 
 /* What is to be said besides gets a function and a place here. */
 static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width) = {
-	put_score,   put_verdict, put_gain,   put_own_limit, put_culprits, put_machine,
-	put_between, put_alike,	  put_server, put_undecided, put_time,	   put_levels_missing,
+	put_score,   put_verdict, put_gain,	      put_own_limit, put_culprits,
+	put_machine, put_between, put_alike,	      put_server,    put_undecided,
+	put_time,    put_longer,  put_levels_missing,
 };
 
 static void put_nothing(FILE *out, unsigned width)

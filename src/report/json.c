@@ -279,14 +279,14 @@ static void put_habits(struct json_object root, const struct analysis *a)
 {
 	struct json_object o = object_in(root, "time");
 	struct premise premises[MOST_PREMISES];
-	uint64_t in_calls_ns, lifetime_ns = io_lifetime_ns(a, &in_calls_ns, NULL);
+	const struct io_times times = io_times(a);
 	uint32_t n = premises_find(a, premises, MOST_PREMISES);
 	struct io_asleep *asleep;
 	int n_asleep = io_asleep_new(a, &asleep);
 	json_t *array;
 
-	set_count(o, "lifetime_ns", lifetime_ns);
-	set_count(o, "outside_ns", lifetime_ns > in_calls_ns ? lifetime_ns - in_calls_ns : 0);
+	set_count(o, "lifetime_ns", times.lifetime_ns);
+	set_count(o, "outside_ns", io_outside_ns(&times));
 	array = array_in(o, "functions");
 	for (uint32_t i = 0; i < a->n_function_habits && o.of->ok; i++) {
 		struct json_object f = object_at_end(array, o.of);

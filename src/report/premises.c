@@ -292,7 +292,7 @@ static int by_time(const void *a, const void *b)
 uint32_t premises_find(const struct analysis *a, struct premise *list, uint32_t most)
 {
 	struct premise all[N_RULES];
-	const uint64_t lifetime_ns = io_lifetime_ns(a, NULL, NULL);
+	const uint64_t lifetime_ns = io_times(a).lifetime_ns;
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < N_RULES; i++)

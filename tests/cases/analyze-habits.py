@@ -212,6 +212,36 @@ def advised(log):
         assert "fewer, larger calls" in json.loads(log.analyze("--json=1"))["verdict"]["advice"]
 
 
+def longer(log):
+    """What took longer between the calls than in the baseline is in no score, but said."""
+    alone = Log(log.path + ".alone")
+
+    def line(rest, calls=2000, *, threads=1, again=(), more=()):
+        for run, us in (alone, 98), (log, rest):
+            run.at, run.lines = 0, []
+            for run.tid in range(100, 100 + threads):
+                run.at = 0
+                for _ in range(calls if run is log else 2000):
+                    run.write("/data/log", 1, 2).rest(us)
+        log.lines += again
+        alone.analyze()
+        found = [text for text in log.analyze("--baseline=" + alone.path, *more).splitlines()
+                 if text.startswith("longer: ")]
+        assert len(found) <= 1, found
+        return found[0] if found else None
+
+    assert line(130) == "longer: 64.0 ms more than in the baseline outside of I/O calls, 1.33 times as long, " \
+        "of it 0 ns ready without a CPU; in no score"
+    assert line(196, threads=2).startswith("longer: 392 ms more "), line(196, threads=2)
+    # as long, shorter, a little longer; other work; a part of it
+    for other in line(98), line(60), line(105), line(130, 1500), line(130, more=("--from=0.1", )):
+        assert other is None, other
+    assert line(130, calls=2050)
+    # one more thread that does its part is another run
+    assert not line(130, calls=1000, again=[text.replace("100 ", "102 ", 1) for text in log.lines[:1000]])
+    assert "longer: " not in log.analyze()
+
+
 def nothing_below_nothing(log):
     """What was faster than its reference is no negative time; csv has the number."""
     # the quantile's reference is longer than most of the calls
@@ -229,7 +259,7 @@ def nothing_below_nothing(log):
 def main():
     with tempfile.TemporaryDirectory(prefix="sci-test.") as scratch:
         for test in synced, tiny, elsewhere, waiting_parent, opened, small_files, again, flagged, headline, \
-                advised, nothing_below_nothing:
+                advised, longer, nothing_below_nothing:
             test(Log(os.path.join(scratch, test.__name__ + ".strace")))
 
 

@@ -8,6 +8,7 @@
 
 #include "passes.h"
 #include "src/analysis/exchange/engine-exchange.h"
+#include "src/analysis/tables/io-time.h"
 #include "src/analysis/sweep/engine-sweep.h"
 
 static void span(struct engine *e)
@@ -105,8 +106,24 @@ static int cut_to_window(struct engine *e)
 	return -EINVAL;
 }
 
-/* Reads the other trace, for its classes only. */
-static int read_baseline(struct engine *e)
+/* Where the time of the threads of OTHER went, a baseline; in A. */
+static int note_baseline_times(const struct engine *other, struct analysis *a)
+{
+	const uint32_t n = other->defs->n_locations;
+	struct thread_score *threads = calloc((size_t)n + 1, sizeof(*threads));
+
+	if (!threads)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < n; l++)
+		engine_score_times(other, l, &threads[l]);
+	if (!other->regions.light)
+		a->baseline_io = io_times_of(threads, n, NULL);
+	free(threads);
+	return 0;
+}
+
+/* Reads the other trace, for its classes and the times of its threads only. */
+static int read_baseline(struct engine *e, struct analysis *a)
 {
 	struct analysis_options options = { .similar = e->options.similar,
 					    .threads = e->options.threads,
@@ -124,6 +141,9 @@ static int read_baseline(struct engine *e)
 		rc = baseline_new(&other.classes, &e->baseline);
 	for (uint32_t i = 0; !rc && i < other.classes.n; i++)
 		baseline_add(&e->baseline, other.classes.list[i]);
+	/* of a part of the time, or of waits alone, it would be no comparison */
+	if (!rc && !e->options.from_ns && !e->options.to_ns && !e->regions.light)
+		rc = note_baseline_times(&other, a);
 	e->events_done = other.events_done;
 	engine_close(&other);
 	return rc;
@@ -201,7 +221,7 @@ static int run(struct engine *e, struct analysis *a)
 
 	rc = exchange_agree(x, rc);
 	if (!rc && e->options.reference == REFERENCE_BASELINE)
-		rc = exchange_agree(x, read_baseline(e));
+		rc = exchange_agree(x, read_baseline(e, a));
 	if (!rc)
 		rc = find_classes(e);
 	if (e->spills)

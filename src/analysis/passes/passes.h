@@ -40,6 +40,8 @@ int analysis_command_lines(struct analysis *a);
  * tallies are freed then; engine_score does those that have not been, and all that follows.
  */
 int engine_score_begin(struct engine *e, struct analysis *a);
+/* Of T only whose it is and its times, which are known before the references are. */
+void engine_score_times(const struct engine *e, uint32_t location, struct thread_score *t);
 void engine_score_location(struct engine *e, struct analysis *a, uint32_t location);
 int engine_score(struct engine *e, struct analysis *a);
 /* NAME-score.c: further tables. */

@@ -117,11 +117,9 @@ static void set_interval(const struct engine *e, const struct location_result *r
 		t->sure = t->sci_low;
 }
 
-static void score_thread(const struct engine *e, const struct analysis *a, uint32_t location,
-			 struct thread_score *t)
+void engine_score_times(const struct engine *e, uint32_t location, struct thread_score *t)
 {
 	const struct location_result *r = &e->locations[location];
-	int64_t counted, cells[N_CELLS];
 
 	t->location = location;
 	t->scored = e->defs->locations[location].kind == ETA_LOCATION_THREAD;
@@ -137,6 +135,15 @@ static void score_thread(const struct engine *e, const struct analysis *a, uint3
 	t->ready_ns = r->counts.outside_ns;
 	t->operations = r->operations;
 	t->truncated = r->truncated;
+}
+
+static void score_thread(const struct engine *e, const struct analysis *a, uint32_t location,
+			 struct thread_score *t)
+{
+	const struct location_result *r = &e->locations[location];
+	int64_t counted, cells[N_CELLS];
+
+	engine_score_times(e, location, t);
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
 		const struct tally *y = &r->tallies[i];
 		const struct class_references *refs = &e->references[y->class];

@@ -20,29 +20,33 @@ static int by_io(const void *a, const void *b)
 	return ((*x)->location > (*y)->location) - ((*x)->location < (*y)->location);
 }
 
-uint64_t io_lifetime_ns(const struct analysis *a, uint64_t *in_calls_ns, bool *member)
+struct io_times io_times_of(const struct thread_score *threads, uint32_t n, bool *member)
 {
-	const struct thread_score **list = calloc(a->n_threads + 1, sizeof(*list));
-	uint64_t lifetime_ns = 0, io_ns = 0;
-	uint32_t n = 0;
+	const struct thread_score **list = calloc((size_t)n + 1, sizeof(*list));
+	struct io_times sum = { 0 };
+	uint64_t io_ns = 0;
+	uint32_t found = 0;
 
-	for (uint32_t i = 0; list && i < a->n_threads; i++)
-		if (a->threads[i].scored && a->threads[i].operations)
-			list[n++] = &a->threads[i];
-	if (n)
-		qsort(list, n, sizeof(*list), by_io);
-	for (uint32_t i = 0; i < n; i++) {
-		if (a->io_ns && share_reaches((double)io_ns, (double)a->io_ns, PERCENT_OF_IO))
+	for (uint32_t i = 0; list && i < n; i++)
+		if (threads[i].scored && threads[i].operations) {
+			list[found++] = &threads[i];
+			io_ns += threads[i].io_ns;
+		}
+	if (found)
+		qsort(list, found, sizeof(*list), by_io);
+	for (uint32_t i = 0; i < found; i++) {
+		if (io_ns && share_reaches((double)sum.in_calls_ns, (double)io_ns, PERCENT_OF_IO))
 			break;
-		lifetime_ns += list[i]->lifetime_ns;
-		io_ns += list[i]->io_ns;
+		sum.lifetime_ns += list[i]->lifetime_ns;
+		sum.in_calls_ns += list[i]->io_ns;
+		sum.ready_ns += list[i]->ready_ns;
+		sum.operations += list[i]->operations;
+		sum.threads++;
 		if (member)
 			member[list[i]->location] = true;
 	}
 	free(list);
-	if (in_calls_ns)
-		*in_calls_ns = io_ns;
-	return lifetime_ns;
+	return sum;
 }
 
 static int by_function(const void *left, const void *right)
@@ -91,7 +95,7 @@ int io_asleep_new(const struct analysis *a, struct io_asleep **list)
 		*list = NULL;
 		return -ENOMEM;
 	}
-	io_lifetime_ns(a, NULL, member);
+	io_times_of(a->threads, a->n_threads, member);
 	for (uint32_t i = 0; i < a->n_asleep; i++) {
 		const struct between *b = &a->asleep[i];
 

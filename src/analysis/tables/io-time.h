@@ -5,11 +5,21 @@
 
 #include "analysis.h"
 
+/* Of the first N of THREADS. MEMBER, per location: is it one of these? May be NULL. */
+struct io_times io_times_of(const struct thread_score *threads, uint32_t n, bool *member);
+static inline struct io_times io_times(const struct analysis *a)
+{
+	return io_times_of(a->threads, a->n_threads, NULL);
+}
+
 /*
- * The lifetime of the threads that did all but a little of the I/O. IN_CALLS_NS: their time in
- * calls. MEMBER, per location: is it one of them? Both may be NULL.
+ * Their time outside of calls. What a thread has in flight while it does something else is no part
+ * of its lifetime.
  */
-uint64_t io_lifetime_ns(const struct analysis *a, uint64_t *in_calls_ns, bool *member);
+static inline uint64_t io_outside_ns(const struct io_times *t)
+{
+	return t->lifetime_ns > t->in_calls_ns ? t->lifetime_ns - t->in_calls_ns : 0;
+}
 
 /* How long these threads slept outside of I/O calls in FUNCTION, which is in the analysis. */
 struct io_asleep {

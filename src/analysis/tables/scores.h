@@ -67,6 +67,14 @@ struct thread_score {
 	struct bin *bins;   /* its own: options.n_bins; NULL without operations */
 };
 
+/* Where the time went of the threads that did all but a little of the I/O. */
+struct io_times {
+	uint64_t lifetime_ns, in_calls_ns;
+	uint64_t ready_ns; /* between operations, while others had the CPU */
+	uint64_t operations;
+	uint32_t threads;
+};
+
 struct class_score {
 	const char *function;
 	const char *path;    /* "direct", "cached", "submitted", "waited"; "" unknown */
