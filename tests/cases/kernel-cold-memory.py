@@ -70,7 +70,9 @@ for mode, options in {"full": [], "light": ["--light"]}.items():
         ops = [op for op in spool.ops if op.name == REGIONS[what] and int(begin) <= op.begin < int(end)]
         ns = sum(op.end - op.begin for op in ops)
         print(f"{mode} {what}: {len(ops)} operations, {ns / 1e6:.2f} of {(int(end) - int(begin)) / 1e6:.2f} ms")
-        if what != "ioctl":
-            assert ns > (int(end) - int(begin)) / 3, (what, ns)
+        if what in ("send", "pipe"):  # for how long depends on who else is on the CPU
+            assert len(ops) > 0.9 * PAGES, (what, len(ops))
+        elif what != "ioctl":
+            assert ns > (int(end) - int(begin)) / 10, (what, ns)
         elif mode == "full" or ops:  # a clone need not wait
             assert len(ops) == 1, ops

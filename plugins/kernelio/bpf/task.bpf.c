@@ -32,14 +32,30 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/*
+ * The tracer's child becomes the program that is to be recorded: how long this took is not the
+ * program's I/O, and whether it waited would change from run to run.
+ */
+static bool started; /* later it replaces itself */
+
+static __always_inline void start(struct task_state *st, struct task_struct *task)
+{
+	if (started || BPF_CORE_READ(task, real_parent, tgid) != (int)tracer_tgid)
+		return;
+	started = true;
+	if (!is_fault(st))
+		st->active = 0;
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
 	struct task_state *st = sure_state(task);
 
-	if (st)
+	if (st) {
 		task_leave(task, 0);
-	else if (filter.light && filter.everyone && task->tgid != (int)tracer_tgid)
+		start(st, task);
+	} else if (filter.light && filter.everyone && task->tgid != (int)tracer_tgid)
 		task_take(task); /* not every fork is reported: see on_switch */
 	return 0;
 }
