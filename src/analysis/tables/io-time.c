@@ -27,7 +27,9 @@ struct io_times io_times_of(const struct thread_score *threads, uint32_t n, bool
 	uint64_t io_ns = 0;
 	uint32_t found = 0;
 
-	for (uint32_t i = 0; list && i < n; i++)
+	if (!list)
+		return sum;
+	for (uint32_t i = 0; i < n; i++)
 		if (threads[i].scored && threads[i].operations) {
 			list[found++] = &threads[i];
 			io_ns += threads[i].io_ns;
