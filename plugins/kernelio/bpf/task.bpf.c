@@ -36,13 +36,13 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
  * The tracer's child becomes the program that is to be recorded: how long this took is not the
  * program's I/O, and whether it waited would change from run to run.
  */
-static bool started; /* later it replaces itself */
+static bool program_runs; /* what it executes from then on is its own */
 
-static __always_inline void start(struct task_state *st, struct task_struct *task)
+static __always_inline void program_starts(struct task_state *st, struct task_struct *task)
 {
-	if (started || BPF_CORE_READ(task, real_parent, tgid) != (int)tracer_tgid)
+	if (program_runs || BPF_CORE_READ(task, real_parent, tgid) != (int)tracer_tgid)
 		return;
-	started = true;
+	program_runs = true;
 	if (!is_fault(st))
 		st->active = 0;
 }
@@ -54,7 +54,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 
 	if (st) {
 		task_leave(task, 0);
-		start(st, task);
+		program_starts(st, task);
 	} else if (filter.light && filter.everyone && task->tgid != (int)tracer_tgid)
 		task_take(task); /* not every fork is reported: see on_switch */
 	return 0;
