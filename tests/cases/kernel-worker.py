@@ -92,11 +92,13 @@ def mostly_own(own, others):
 
 @contextlib.contextmanager
 def beside(*command):
-    """The threads of COMMAND, which runs meanwhile."""
+    """The threads of COMMAND, which runs meanwhile: known at the end, for on a busy machine it has not begun all of them before."""
     neighbour = subprocess.Popen(command, start_new_session=True)
+    tids = set()
     try:
         time.sleep(1)
-        yield {int(tid) for tid in os.listdir(f"/proc/{neighbour.pid}/task")}
+        yield tids
+        tids.update(int(tid) for tid in os.listdir(f"/proc/{neighbour.pid}/task"))
     finally:
         os.killpg(neighbour.pid, signal.SIGTERM)
         neighbour.wait()
@@ -143,11 +145,13 @@ for options in (), ("--light",):
     # and so on the disk: its requests to the file of its loop device are a worker's
     with beside(*fio(direct, *ENDLESS)) as tids:
         spool = trace(prefix + "-disk", sys.executable, "-c", READS, os.path.join(apart, "read"), "direct", options=options)
-    behind = collections.Counter()
+    behind, others = collections.Counter(), collections.Counter()
     bios = [bio for bio in spool.bios if bio.dev == number]
     workers = {bio.queue_ahead_tid for bio in bios if serves(bio.queue_ahead_tid, direct)}
     for bio in bios:
         who = "the user" if bio.queue_ahead_tid in tids else "workers" if bio.queue_ahead_tid in workers else "others"
         behind[who] += bio.queue_ahead
-    print(prefix, "requests ahead on the disk:", dict(behind))
+        if who == "others":
+            others[bio.queue_ahead_tid] += bio.queue_ahead
+    print(prefix, "requests ahead on the disk:", dict(behind), "the user:", tids, "others:", dict(others.most_common(4)))
     assert behind["the user"] > 10 * behind["workers"], behind
