@@ -49,7 +49,7 @@ examples_causes_stops_SOURCES = examples/causes/stops.c
 EXTRA_DIST += examples/bytes-per-second.c
 # ./dev truth: runs them all and looks whether the score names them.
 EXTRA_DIST += examples/causes/truth.py examples/causes/causes.py examples/causes/conditions.py \
-	examples/causes/scoring.py examples/causes/accuracy.py examples/causes/corpus.py examples/causes/scenes.py examples/causes/fuse-server.py \
+	examples/causes/scoring.py examples/causes/accuracy.py examples/causes/corpus.py examples/causes/scenes.py examples/causes/scripts.py examples/causes/fuse-server.py \
 	examples/causes/postgres.sh
 
 # What tracing costs, and the paper's evaluation: ./dev overhead, ./dev paper. What both use is in measuring.

@@ -7,6 +7,7 @@ import subprocess
 from conditions import Failed, end_group
 
 NOBODY = "nobody"
+OWN = "own threads"
 
 
 def taken_ns(of):
@@ -38,6 +39,10 @@ class Score:
             verdict = report["verdict"]
             self.life_ns = self.busiest_ns = max(process["wall_ns"] for process in report["processes"])
             self.sci = self.sci_low = self.sci_high = taken_ns(report["application"]) / self.life_ns
+            for thread in threads:
+                part = thread["lifetime_ns"] / self.life_ns
+                self.sci_low -= (thread["sci"] - thread["sci_low"]) * part
+                self.sci_high += (thread["sci_high"] - thread["sci"]) * part
         self.level, self.reason = verdict["level"], verdict["reason"]
         beside = verdict.get("beside", {"level": "", "reason": ""})
         self.beside = beside["level"], beside["reason"]
@@ -56,7 +61,7 @@ class Score:
             for culprit in thread.get("blame", []):
                 name = culprit["name"].split(" tid ")[0]
                 if culprit["tid"] in own:
-                    name = "own threads"
+                    name = OWN
                 elif name == "not traced":  # by name unknown: each is somebody else
                     name += f" {culprit['tid']}"
                 blame[name] = blame.get(name, 0) + culprit["ns"]
@@ -64,6 +69,11 @@ class Score:
         is_limit = self.own_limit_ns > sum(thread["interference_ns"] for thread in threads)
         self.blame = [] if is_limit else sorted(blame.items(), key=lambda item: -item[1])
         self.culprit = self.blame[0][0] if self.blame else NOBODY if is_limit else ""
+
+    @property
+    def is_quiet(self):
+        """Nobody was in its way; that its own threads want more CPUs than there are is so without anybody else, too."""
+        return self.level == "none" or (self.verdict == "cpu: run queue" and self.culprit == OWN)
 
 
 def record(place, command, name="trace"):

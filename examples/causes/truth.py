@@ -185,8 +185,8 @@ def judge(cause, place, options):
     culprit = shown.culprit + ("" if len(culprits) * 2 > len(main) else " (!)")
     # of the run that is shown: others differ. Of two runs of the same, neither was slowed
     truth = 0 if cause.is_control else max(0, 1 - runs.alone_ns(solo) / shown.life_ns)
-    levels = [s.level for s in solo]
-    alone = "none" if levels.count("none") * 2 > len(levels) else f"{middle(solo).verdict} {middle(solo).sci:.2f} (!)"
+    quiet = [s for s in solo if s.is_quiet]
+    alone = "none" if len(quiet) * 2 > len(solo) else f"{middle(solo).verdict} {middle(solo).sci:.2f} (!)"
     return Result(cause, shown, named, culprit, innocent(cause, shown), scores, strengths, alone, truth,
                   time.monotonic() - began, "")
 

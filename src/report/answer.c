@@ -172,41 +172,21 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
-/* Runs with more or fewer operations than that differ in what they do. */
-#define SAME_OPERATIONS_PERCENT 5
-/* What is longer by less, or less of the lifetime, is not worth a line. */
-#define LONGER_PERCENT 10
-#define LONGER_LIFETIME_PERCENT 5
-
-/*
- * By how much what lies between the operations took longer than in the baseline: a thread that has
- * less of a CPU, of a cache or of memory than alone waits in no call for it.
- */
 static int put_longer(FILE *out, const struct analysis *a, unsigned width)
 {
-	const struct io_times *alone = &a->baseline_io, now = io_times(a);
-	uint64_t outside_ns = io_outside_ns(&now), alone_ns = io_outside_ns(alone);
-	uint64_t more_ns, ready_ns, operations;
+	const struct io_longer longer = io_longer(a);
 	char line[512], times[32] = "";
 
-	if (now.threads != alone->threads || outside_ns <= alone_ns)
+	if (!longer.more_ns)
 		return 0;
-	more_ns = outside_ns - alone_ns;
-	ready_ns = now.ready_ns > alone->ready_ns ? now.ready_ns - alone->ready_ns : 0;
-	operations = now.operations > alone->operations ? now.operations - alone->operations
-							: alone->operations - now.operations;
-	if (operations > alone->operations * SAME_OPERATIONS_PERCENT / 100 ||
-	    !share_reaches((double)more_ns, (double)alone_ns, LONGER_PERCENT) ||
-	    !share_reaches((double)more_ns, (double)now.lifetime_ns, LONGER_LIFETIME_PERCENT))
-		return 0;
-	if (alone_ns)
+	if (longer.alone_ns)
 		snprintf(times, sizeof(times), ", %.2f times as long",
-			 (double)outside_ns / (double)alone_ns);
+			 (double)longer.outside_ns / (double)longer.alone_ns);
 	snprintf(line, sizeof(line),
 		 "longer: %s more than in the baseline outside of I/O calls%s, of it %s ready "
-		 "without a CPU; in no score",
-		 report_duration((int64_t)more_ns).text, times,
-		 report_duration((int64_t)(ready_ns < more_ns ? ready_ns : more_ns)).text);
+		 "without a CPU; not in the score, but in its interval",
+		 report_duration((int64_t)longer.more_ns).text, times,
+		 report_duration((int64_t)longer.ready_ns).text);
 	report_wrapped(out, line, false, width);
 	return 0;
 }

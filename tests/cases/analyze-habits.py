@@ -213,7 +213,7 @@ def advised(log):
 
 
 def longer(log):
-    """What took longer between the calls than in the baseline is in no score, but said."""
+    """What took longer between the calls than in the baseline is not in the score, but said, and in its interval."""
     alone = Log(log.path + ".alone")
 
     def line(rest, calls=2000, *, threads=1, again=(), more=()):
@@ -231,7 +231,10 @@ def longer(log):
         return found[0] if found else None
 
     assert line(130) == "longer: 64.0 ms more than in the baseline outside of I/O calls, 1.33 times as long, " \
-        "of it 0 ns ready without a CPU; in no score"
+        "of it 0 ns ready without a CPU; not in the score, but in its interval"
+    for high, options in (64 / 263.9, ["--json"]), (0, ["--json=1"]):
+        thread = json.loads(log.analyze("--baseline=" + alone.path, *options))["threads"][0]
+        assert abs(thread["sci_high"] - high) < 0.005 and thread["sci"] == 0, (options, thread)
     assert line(196, threads=2).startswith("longer: 392 ms more "), line(196, threads=2)
     # as long, shorter, a little longer; other work; a part of it
     for other in line(98), line(60), line(105), line(130, 1500), line(130, more=("--from=0.1", )):

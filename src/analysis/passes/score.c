@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "eta-ext/trace/source.h"
+#include "src/analysis/tables/io-time.h"
 
 /* ---- threads ---- */
 
@@ -315,6 +316,28 @@ static void score_trace(const struct engine *e, struct analysis *a)
 	a->duration_ns = e->last_ns - e->first_ns;
 }
 
+/*
+ * What took longer between the operations than in the baseline may be due to others, too: each
+ * thread has the part of it that it has of the time there.
+ */
+static void widen_intervals(const struct engine *e, struct analysis *a)
+{
+	const struct io_longer longer = io_longer(a);
+
+	if (!e->split || e->options.version_1 || !longer.more_ns)
+		return;
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		struct thread_score *t = &a->threads[i];
+		double outside = 1 - ratio((int64_t)t->io_ns, t->lifetime_ns);
+
+		if (!t->scored || !t->operations || outside <= 0)
+			continue;
+		t->sci_high += outside * (double)longer.more_ns / (double)longer.outside_ns;
+		if (t->sci_high > 1 && t->sci <= 1)
+			t->sci_high = 1;
+	}
+}
+
 int engine_score(struct engine *e, struct analysis *a)
 {
 	uint32_t n_locations = e->defs->n_locations, n_classes = e->classes.n;
@@ -330,6 +353,7 @@ int engine_score(struct engine *e, struct analysis *a)
 	}
 	qsort(a->classes, n_classes, sizeof(*a->classes), by_loss);
 	a->n_classes = n_classes;
+	widen_intervals(e, a);
 	analysis_rank(a);
 	if (e->options.callsites)
 		rc = engine_callsites(e, a);
