@@ -57,6 +57,8 @@ class Score:
                 self.reasons[reason] = self.reasons.get(reason, 0) + ns
         blame = {}
         own = {thread["tid"] for thread in threads if thread["operations"]}
+        traced = {thread["tid"] for thread in report["threads"]}
+        self.by_traced_ns = 0
         for thread in threads:
             for culprit in thread.get("blame", []):
                 name = culprit["name"].split(" tid ")[0]
@@ -65,6 +67,7 @@ class Score:
                 elif name == "not traced":  # by name unknown: each is somebody else
                     name += f" {culprit['tid']}"
                 blame[name] = blame.get(name, 0) + culprit["ns"]
+                self.by_traced_ns += culprit["ns"] if culprit["tid"] in traced else 0
         # of a limit nobody is accused
         is_limit = self.own_limit_ns > sum(thread["interference_ns"] for thread in threads)
         self.blame = [] if is_limit else sorted(blame.items(), key=lambda item: -item[1])
@@ -72,8 +75,12 @@ class Score:
 
     @property
     def is_quiet(self):
-        """Nobody was in its way; that its own threads want more CPUs than there are is so without anybody else, too."""
-        return self.level == "none" or (self.verdict == "cpu: run queue" and self.culprit == OWN)
+        """
+        Of a run without others: nobody was in its way. That threads of the program want more CPUs than there are is so
+        alone, too.
+        """
+        return self.level == "none" or \
+            (self.verdict == "cpu: run queue" and self.by_traced_ns * 2 > sum(ns for _, ns in self.blame))
 
 
 def record(place, command, name="trace"):
