@@ -69,8 +69,8 @@ struct io_longer io_longer(const struct analysis *a)
 				    .outside_ns = io_outside_ns(&now) };
 	uint64_t more_ns = above(longer.outside_ns, longer.alone_ns);
 	uint64_t ready_ns = above(now.ready_ns, alone->ready_ns);
-	uint64_t operations = above(now.operations, alone->operations) +
-			      above(alone->operations, now.operations);
+	uint64_t operations =
+		above(now.operations, alone->operations) + above(alone->operations, now.operations);
 
 	if (now.threads != alone->threads || !more_ns ||
 	    operations > alone->operations * SAME_OPERATIONS_PERCENT / 100 ||
