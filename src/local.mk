@@ -44,6 +44,7 @@ src_libanalysis_a_SOURCES = \
 	src/analysis/passes/files-score.c \
 	src/analysis/tables/habits.c src/analysis/tables/habits.h \
 	src/analysis/tables/io-time.c src/analysis/tables/io-time.h \
+	src/analysis/tables/longer.c src/analysis/tables/longer.h \
 	src/analysis/tables/earlier.c src/analysis/tables/earlier.h \
 	src/analysis/exchange/class-packet.c src/analysis/exchange/class-packet.h \
 	src/analysis/exchange/collect.c src/analysis/exchange/deal.c src/analysis/exchange/divide.c \

@@ -12,6 +12,7 @@
 #include "words.h"
 #include "eta-ext/base/plural.h"
 #include "src/analysis/tables/io-time.h"
+#include "src/analysis/tables/longer.h"
 #include "src/common/clock-error.h"
 #include "src/common/machines.h"
 #include "src/common/share.h"
@@ -174,11 +175,12 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 
 static int put_longer(FILE *out, const struct analysis *a, unsigned width)
 {
-	const struct io_longer longer = io_longer(a);
+	struct longer longer;
 	char line[512], times[32] = "";
+	int rc = longer_than_alone(a, &longer, NULL);
 
-	if (!longer.more_ns)
-		return 0;
+	if (rc || !longer.more_ns)
+		return rc;
 	if (longer.alone_ns)
 		snprintf(times, sizeof(times), ", %.2f times as long",
 			 (double)longer.outside_ns / (double)longer.alone_ns);

@@ -8,7 +8,7 @@
 
 #include "passes.h"
 #include "src/analysis/exchange/engine-exchange.h"
-#include "src/analysis/tables/io-time.h"
+#include "src/analysis/tables/longer.h"
 #include "src/analysis/sweep/engine-sweep.h"
 
 static void span(struct engine *e)
@@ -111,15 +111,14 @@ static int note_baseline_times(const struct engine *other, struct analysis *a)
 {
 	const uint32_t n = other->defs->n_locations;
 	struct thread_score *threads = calloc((size_t)n + 1, sizeof(*threads));
+	int rc = threads ? 0 : -ENOMEM;
 
-	if (!threads)
-		return -ENOMEM;
-	for (uint32_t l = 0; l < n; l++)
+	for (uint32_t l = 0; l < n && !rc; l++)
 		engine_score_times(other, l, &threads[l]);
-	if (!other->regions.light)
-		a->baseline_io = io_times_of(threads, n, NULL);
+	if (!rc && !other->regions.light)
+		rc = baseline_times_new(other->defs, threads, n, &a->baseline_times);
 	free(threads);
-	return 0;
+	return rc;
 }
 
 /* Reads the other trace, for its classes and the times of its threads only. */
@@ -295,6 +294,7 @@ void analysis_free(struct analysis *a)
 	free(a->all_blame);
 	free(a->bins);
 	slowed_list_free(&a->slowed);
+	baseline_times_free(&a->baseline_times);
 	free(a->limits);
 	free(a->limits_text);
 	free(a->between);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "eta-ext/trace/source.h"
-#include "src/analysis/tables/io-time.h"
+#include "src/analysis/tables/longer.h"
 
 /* ---- threads ---- */
 
@@ -316,26 +316,22 @@ static void score_trace(const struct engine *e, struct analysis *a)
 	a->duration_ns = e->last_ns - e->first_ns;
 }
 
-/*
- * What took longer between the operations than in the baseline may be due to others, too: each
- * thread has the part of it that it has of the time there.
- */
-static void widen_intervals(const struct engine *e, struct analysis *a)
+/* What took longer between the operations than in the baseline may be due to others, too. */
+static int widen_intervals(struct analysis *a)
 {
-	const struct io_longer longer = io_longer(a);
+	uint64_t *more_ns = calloc((size_t)a->n_threads + 1, sizeof(*more_ns));
+	struct longer longer;
+	int rc = more_ns ? longer_than_alone(a, &longer, more_ns) : -ENOMEM;
 
-	if (!e->split || e->options.version_1 || !longer.more_ns)
-		return;
-	for (uint32_t i = 0; i < a->n_threads; i++) {
+	for (uint32_t i = 0; !rc && longer.more_ns && i < a->n_threads; i++) {
 		struct thread_score *t = &a->threads[i];
-		double outside = 1 - ratio((int64_t)t->io_ns, t->lifetime_ns);
 
-		if (!t->scored || !t->operations || outside <= 0)
-			continue;
-		t->sci_high += outside * (double)longer.more_ns / (double)longer.outside_ns;
+		t->sci_high += ratio((int64_t)more_ns[i], t->lifetime_ns);
 		if (t->sci_high > 1 && t->sci <= 1)
 			t->sci_high = 1;
 	}
+	free(more_ns);
+	return rc;
 }
 
 int engine_score(struct engine *e, struct analysis *a)
@@ -353,9 +349,10 @@ int engine_score(struct engine *e, struct analysis *a)
 	}
 	qsort(a->classes, n_classes, sizeof(*a->classes), by_loss);
 	a->n_classes = n_classes;
-	widen_intervals(e, a);
+	if (e->split && !e->options.version_1)
+		rc = widen_intervals(a);
 	analysis_rank(a);
-	if (e->options.callsites)
+	if (!rc && e->options.callsites)
 		rc = engine_callsites(e, a);
 	/* nothing is kept that no longer is needed: of many threads and files it is a lot */
 	for (uint32_t l = 0; l < n_locations; l++)

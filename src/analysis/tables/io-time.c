@@ -51,37 +51,6 @@ struct io_times io_times_of(const struct thread_score *threads, uint32_t n, bool
 	return sum;
 }
 
-/* Runs with more or fewer operations than that differ in what they do. */
-#define SAME_OPERATIONS_PERCENT 5
-/* What is longer by less, or less of the lifetime, is what runs differ by. */
-#define LONGER_PERCENT 10
-#define LONGER_LIFETIME_PERCENT 5
-
-static uint64_t above(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-struct io_longer io_longer(const struct analysis *a)
-{
-	const struct io_times *alone = &a->baseline_io, now = io_times(a);
-	struct io_longer longer = { .alone_ns = io_outside_ns(alone),
-				    .outside_ns = io_outside_ns(&now) };
-	uint64_t more_ns = above(longer.outside_ns, longer.alone_ns);
-	uint64_t ready_ns = above(now.ready_ns, alone->ready_ns);
-	uint64_t operations =
-		above(now.operations, alone->operations) + above(alone->operations, now.operations);
-
-	if (now.threads != alone->threads || !more_ns ||
-	    operations > alone->operations * SAME_OPERATIONS_PERCENT / 100 ||
-	    !share_reaches((double)more_ns, (double)longer.alone_ns, LONGER_PERCENT) ||
-	    !share_reaches((double)more_ns, (double)now.lifetime_ns, LONGER_LIFETIME_PERCENT))
-		return longer;
-	longer.more_ns = more_ns;
-	longer.ready_ns = ready_ns < more_ns ? ready_ns : more_ns;
-	return longer;
-}
-
 static int by_function(const void *left, const void *right)
 {
 	const struct io_asleep *a = left, *b = right;

@@ -21,18 +21,6 @@ static inline uint64_t io_outside_ns(const struct io_times *t)
 	return t->lifetime_ns > t->in_calls_ns ? t->lifetime_ns - t->in_calls_ns : 0;
 }
 
-/*
- * By how much what lies between the operations took longer than in the baseline: a thread that has
- * less of a CPU, of a cache or of memory than alone waits in no call for it.
- */
-struct io_longer {
-	uint64_t more_ns; /* 0: not longer by much, or the runs differ in what they do */
-	uint64_t alone_ns, outside_ns;
-	uint64_t ready_ns; /* of more_ns: ready without a CPU */
-};
-
-struct io_longer io_longer(const struct analysis *a);
-
 /* How long these threads slept outside of I/O calls in FUNCTION, which is in the analysis. */
 struct io_asleep {
 	const char *function;

@@ -75,6 +75,20 @@ struct io_times {
 	uint32_t threads;
 };
 
+/* What a thread of the baseline did between its operations. */
+struct thread_times {
+	char *name; /* of its program or itself */
+	uint64_t operations;
+	uint64_t outside_ns, ready_ns; /* between operations; of it, while others had the CPU */
+	uint64_t first_ns;
+	uint32_t index; /* into the threads that it is from */
+};
+
+struct baseline_times {
+	struct thread_times *list; /* ascending name, operations, begin */
+	uint32_t n;
+};
+
 struct class_score {
 	const char *function;
 	const char *path;    /* "direct", "cached", "submitted", "waited"; "" unknown */

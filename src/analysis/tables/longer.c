@@ -1,0 +1,162 @@
+/* Threads of two runs that did the same, and the time between their operations. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "longer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io-time.h"
+#include "src/common/share.h"
+
+/* Threads with more or fewer operations than that differ in what they do. */
+#define SAME_OPERATIONS_PERCENT 5
+/* What is longer by less, or less of the lifetime, is what runs differ by. */
+#define LONGER_PERCENT 10
+#define LONGER_LIFETIME_PERCENT 5
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Threads of one name by what they did: the same place in both runs, as far as these are alike. */
+static int by_work(const void *a, const void *b)
+{
+	const struct thread_times *x = a, *y = b;
+	int names = strcmp(x->name, y->name);
+
+	if (names)
+		return names;
+	if (x->operations != y->operations)
+		return x->operations > y->operations ? 1 : -1;
+	if (x->first_ns != y->first_ns)
+		return x->first_ns > y->first_ns ? 1 : -1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Its name is without the number, which differs from run to run. */
+static int add(struct baseline_times *times, const struct eta_defs *defs,
+	       const struct thread_score *t, uint32_t index)
+{
+	const char *name = defs->locations[t->location].name, *tid = strstr(name, " tid ");
+	struct thread_times *to = &times->list[times->n];
+
+	*to = (struct thread_times){
+		.name = tid ? strndup(name, (size_t)(tid - name)) : strdup(name),
+		.operations = t->operations,
+		.outside_ns = above(t->lifetime_ns, t->io_ns),
+		.ready_ns = t->ready_ns,
+		.first_ns = t->first_ns,
+		.index = index,
+	};
+	if (!to->name)
+		return -ENOMEM;
+	times->n++;
+	return 0;
+}
+
+/* MEMBER: by location, as io_times_of() has it; NULL: all. */
+static int times_new(const struct eta_defs *defs, const struct thread_score *threads, uint32_t n,
+		     const bool *member, struct baseline_times *out)
+{
+	struct baseline_times times = { calloc((size_t)n + 1, sizeof(*times.list)), 0 };
+	int rc = times.list ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < n && !rc; i++)
+		if (threads[i].scored && threads[i].operations &&
+		    (!member || member[threads[i].location]))
+			rc = add(&times, defs, &threads[i], i);
+	if (rc) {
+		baseline_times_free(&times);
+		return rc;
+	}
+	qsort(times.list, times.n, sizeof(*times.list), by_work);
+	*out = times;
+	return 0;
+}
+
+int baseline_times_new(const struct eta_defs *defs, const struct thread_score *threads, uint32_t n,
+		       struct baseline_times *out)
+{
+	return times_new(defs, threads, n, NULL, out);
+}
+
+void baseline_times_free(struct baseline_times *times)
+{
+	for (uint32_t i = 0; i < times->n; i++)
+		free(times->list[i].name);
+	free(times->list);
+	*times = (struct baseline_times){ 0 };
+}
+
+static bool is_same_work(const struct thread_times *now, const struct thread_times *alone)
+{
+	uint64_t operations = above(now->operations, alone->operations) +
+			      above(alone->operations, now->operations);
+
+	return operations <= alone->operations * SAME_OPERATIONS_PERCENT / 100;
+}
+
+/* Is ALONE before NOW in the order, and too far from it? */
+static bool is_before(const struct thread_times *alone, const struct thread_times *now)
+{
+	int names = strcmp(alone->name, now->name);
+
+	return names < 0 ||
+	       (!names && alone->operations < now->operations && !is_same_work(now, alone));
+}
+
+/* Sums NOW, all of which must have one in ALONE; both in order. False: the runs differ. */
+static bool compare(const struct baseline_times *now, const struct baseline_times *alone,
+		    struct longer *sum, uint64_t *more_ns)
+{
+	uint64_t ready_ns = 0, ready_alone_ns = 0;
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < now->n; i++, k++) {
+		const struct thread_times *t = &now->list[i], *other;
+
+		while (k < alone->n && is_before(&alone->list[k], t))
+			k++;
+		other = &alone->list[k];
+		if (k == alone->n || strcmp(other->name, t->name) != 0 || !is_same_work(t, other))
+			return false;
+		sum->outside_ns += t->outside_ns;
+		sum->alone_ns += other->outside_ns;
+		ready_ns += t->ready_ns;
+		ready_alone_ns += other->ready_ns;
+		if (more_ns)
+			more_ns[t->index] = above(t->outside_ns, other->outside_ns);
+	}
+	sum->more_ns = above(sum->outside_ns, sum->alone_ns);
+	sum->ready_ns = above(ready_ns, ready_alone_ns);
+	if (sum->ready_ns > sum->more_ns)
+		sum->ready_ns = sum->more_ns;
+	return true;
+}
+
+int longer_than_alone(const struct analysis *a, struct longer *out, uint64_t *more_ns)
+{
+	bool *member = calloc((size_t)a->defs->n_locations + 1, sizeof(*member));
+	struct io_times times;
+	struct baseline_times now = { 0 };
+	int rc = member ? 0 : -ENOMEM;
+
+	*out = (struct longer){ 0 };
+	if (!rc && a->baseline_times.n) {
+		times = io_times_of(a->threads, a->n_threads, member);
+		rc = times_new(a->defs, a->threads, a->n_threads, member, &now);
+	}
+	free(member);
+	if (rc || !now.n)
+		goto out;
+	if (!compare(&now, &a->baseline_times, out, more_ns) ||
+	    !share_reaches((double)out->more_ns, (double)out->alone_ns, LONGER_PERCENT) ||
+	    !share_reaches((double)out->more_ns, (double)times.lifetime_ns,
+			   LONGER_LIFETIME_PERCENT))
+		out->more_ns = 0;
+out:
+	baseline_times_free(&now);
+	return rc;
+}

@@ -1,0 +1,30 @@
+/* How much longer than in the baseline threads were outside of their I/O calls. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SCI_LONGER_H
+#define SCI_LONGER_H
+
+#include "analysis.h"
+
+/*
+ * Of THREADS, whose names are in DEFS, those with operations: *OUT is the caller's, for
+ * baseline_times_free(). 0 or -ENOMEM.
+ */
+int baseline_times_new(const struct eta_defs *defs, const struct thread_score *threads, uint32_t n,
+		       struct baseline_times *out);
+void baseline_times_free(struct baseline_times *times);
+
+/*
+ * A thread that has less of a CPU, of a cache or of memory than alone waits in no call for it. Each
+ * thread that did the I/O is compared with the one of the same name that did as much in the
+ * baseline.
+ */
+struct longer {
+	uint64_t more_ns; /* 0: not longer by much, or the runs differ in what they do */
+	uint64_t alone_ns, outside_ns;
+	uint64_t ready_ns; /* of more_ns: ready without a CPU */
+};
+
+/* MORE_NS: of each of A's threads; may be NULL. 0 or -ENOMEM. */
+int longer_than_alone(const struct analysis *a, struct longer *out, uint64_t *more_ns);
+
+#endif
