@@ -110,14 +110,20 @@ static int cut_to_window(struct engine *e)
 static int note_baseline_times(const struct engine *other, struct analysis *a)
 {
 	const uint32_t n = other->defs->n_locations;
-	struct thread_score *threads = calloc((size_t)n + 1, sizeof(*threads));
-	int rc = threads ? 0 : -ENOMEM;
+	struct analysis times = { .defs = other->defs, .n_threads = n };
+	int rc = -ENOMEM;
 
+	if (other->regions.light)
+		return 0;
+	times.threads = calloc((size_t)n + 1, sizeof(*times.threads));
+	if (times.threads)
+		rc = engine_between(other, &times);
 	for (uint32_t l = 0; l < n && !rc; l++)
-		engine_score_times(other, l, &threads[l]);
-	if (!rc && !other->regions.light)
-		rc = baseline_times_new(other->defs, threads, n, &a->baseline_times);
-	free(threads);
+		engine_score_times(other, l, &times.threads[l]);
+	if (!rc)
+		rc = baseline_times_new(&times, &a->baseline_times);
+	free(times.threads);
+	between_free(&times);
 	return rc;
 }
 
@@ -297,10 +303,7 @@ void analysis_free(struct analysis *a)
 	baseline_times_free(&a->baseline_times);
 	free(a->limits);
 	free(a->limits_text);
-	free(a->between);
-	free(a->between_text);
-	free(a->asleep);
-	free(a->asleep_text);
+	between_free(a);
 	free(a->task_names);
 	free(a->limit_advice);
 	free(a);

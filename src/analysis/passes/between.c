@@ -146,3 +146,11 @@ int engine_between(const struct engine *e, struct analysis *a)
 	free(t.location);
 	return rc;
 }
+
+void between_free(struct analysis *a)
+{
+	free(a->between);
+	free(a->between_text);
+	free(a->asleep);
+	free(a->asleep_text);
+}

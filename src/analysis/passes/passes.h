@@ -57,6 +57,7 @@ int engine_limits(const struct engine *e, struct analysis *a);
 const char *engine_property(const struct engine *e, const char *name);
 /* between.c */
 int engine_between(const struct engine *e, struct analysis *a);
+void between_free(struct analysis *a);
 /* task-names.c */
 int engine_task_names(const struct engine *e, struct analysis *a);
 /* critical.c: processes, and how much shorter they would be. */

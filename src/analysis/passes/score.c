@@ -349,7 +349,8 @@ int engine_score(struct engine *e, struct analysis *a)
 	}
 	qsort(a->classes, n_classes, sizeof(*a->classes), by_loss);
 	a->n_classes = n_classes;
-	if (e->split && !e->options.version_1)
+	rc = engine_between(e, a);
+	if (!rc && e->split && !e->options.version_1)
 		rc = widen_intervals(a);
 	analysis_rank(a);
 	if (!rc && e->options.callsites)
@@ -374,8 +375,6 @@ int engine_score(struct engine *e, struct analysis *a)
 		rc = engine_slowed(e, a);
 	if (!rc)
 		rc = engine_limits(e, a);
-	if (!rc)
-		rc = engine_between(e, a);
 	if (!rc)
 		rc = engine_task_names(e, a);
 	if (!rc && e->split)

@@ -36,16 +36,16 @@ static int by_work(const void *a, const void *b)
 }
 
 /* Its name is without the number, which differs from run to run. */
-static int add(struct baseline_times *times, const struct eta_defs *defs,
-	       const struct thread_score *t, uint32_t index)
+static int add(struct baseline_times *times, const char *name, const struct thread_score *t,
+	       uint64_t asleep_ns, uint32_t index)
 {
-	const char *name = defs->locations[t->location].name, *tid = strstr(name, " tid ");
+	const char *tid = strstr(name, " tid ");
 	struct thread_times *to = &times->list[times->n];
 
 	*to = (struct thread_times){
 		.name = tid ? strndup(name, (size_t)(tid - name)) : strdup(name),
 		.operations = t->operations,
-		.outside_ns = above(t->lifetime_ns, t->io_ns),
+		.outside_ns = above(t->lifetime_ns, t->io_ns + asleep_ns),
 		.ready_ns = t->ready_ns,
 		.first_ns = t->first_ns,
 		.index = index,
@@ -57,16 +57,23 @@ static int add(struct baseline_times *times, const struct eta_defs *defs,
 }
 
 /* MEMBER: by location, as io_times_of() has it; NULL: all. */
-static int times_new(const struct eta_defs *defs, const struct thread_score *threads, uint32_t n,
-		     const bool *member, struct baseline_times *out)
+static int times_new(const struct analysis *a, const bool *member, struct baseline_times *out)
 {
-	struct baseline_times times = { calloc((size_t)n + 1, sizeof(*times.list)), 0 };
-	int rc = times.list ? 0 : -ENOMEM;
+	struct baseline_times times = { calloc((size_t)a->n_threads + 1, sizeof(*times.list)), 0 };
+	uint64_t *asleep_ns = calloc((size_t)a->defs->n_locations + 1, sizeof(*asleep_ns));
+	int rc = times.list && asleep_ns ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < n && !rc; i++)
-		if (threads[i].scored && threads[i].operations &&
-		    (!member || member[threads[i].location]))
-			rc = add(&times, defs, &threads[i], i);
+	for (uint32_t i = 0; i < a->n_asleep && !rc; i++)
+		if (a->asleep[i].location != ETA_NONE)
+			asleep_ns[a->asleep[i].location] += a->asleep[i].ns;
+	for (uint32_t i = 0; i < a->n_threads && !rc; i++) {
+		const struct thread_score *t = &a->threads[i];
+
+		if (t->scored && t->operations && (!member || member[t->location]))
+			rc = add(&times, a->defs->locations[t->location].name, t,
+				 asleep_ns[t->location], i);
+	}
+	free(asleep_ns);
 	if (rc) {
 		baseline_times_free(&times);
 		return rc;
@@ -76,10 +83,9 @@ static int times_new(const struct eta_defs *defs, const struct thread_score *thr
 	return 0;
 }
 
-int baseline_times_new(const struct eta_defs *defs, const struct thread_score *threads, uint32_t n,
-		       struct baseline_times *out)
+int baseline_times_new(const struct analysis *a, struct baseline_times *out)
 {
-	return times_new(defs, threads, n, NULL, out);
+	return times_new(a, NULL, out);
 }
 
 void baseline_times_free(struct baseline_times *times)
@@ -146,7 +152,7 @@ int longer_than_alone(const struct analysis *a, struct longer *out, uint64_t *mo
 	*out = (struct longer){ 0 };
 	if (!rc && a->baseline_times.n) {
 		times = io_times_of(a->threads, a->n_threads, member);
-		rc = times_new(a->defs, a->threads, a->n_threads, member, &now);
+		rc = times_new(a, member, &now);
 	}
 	free(member);
 	if (rc || !now.n)

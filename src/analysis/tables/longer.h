@@ -6,11 +6,10 @@
 #include "analysis.h"
 
 /*
- * Of THREADS, whose names are in DEFS, those with operations: *OUT is the caller's, for
- * baseline_times_free(). 0 or -ENOMEM.
+ * Of all of A's threads, those with operations: *OUT is the caller's, for baseline_times_free().
+ * 0 or -ENOMEM.
  */
-int baseline_times_new(const struct eta_defs *defs, const struct thread_score *threads, uint32_t n,
-		       struct baseline_times *out);
+int baseline_times_new(const struct analysis *a, struct baseline_times *out);
 void baseline_times_free(struct baseline_times *times);
 
 /*
@@ -20,8 +19,8 @@ void baseline_times_free(struct baseline_times *times);
  */
 struct longer {
 	uint64_t more_ns; /* 0: not longer by much, or the runs differ in what they do */
-	uint64_t alone_ns, outside_ns;
-	uint64_t ready_ns; /* of more_ns: ready without a CPU */
+	uint64_t alone_ns, outside_ns; /* without sleep */
+	uint64_t ready_ns;	       /* of more_ns: ready without a CPU */
 };
 
 /* MORE_NS: of each of A's threads; may be NULL. 0 or -ENOMEM. */
