@@ -216,12 +216,12 @@ def longer(log):
     """What took longer between the calls than in the baseline is not in the score, but said, and in its interval."""
     alone = Log(log.path + ".alone")
 
-    def line(rest, calls=2000, *, threads=1, again=(), more=()):
+    def line(rest, calls=2000, *, threads=1, uneven=1, again=(), more=()):
         for run, us in (alone, 98), (log, rest):
             run.at, run.lines = 0, []
             for run.tid in range(100, 100 + threads):
                 run.at = 0
-                for _ in range(calls if run is log else 2000):
+                for _ in range((calls if run is log else 2000) // uneven**(run.tid - 100)):
                     run.write("/data/log", 1, 2).rest(us)
         log.lines += again
         alone.analyze()
@@ -236,6 +236,11 @@ def longer(log):
         thread = json.loads(log.analyze("--baseline=" + alone.path, *options))["threads"][0]
         assert abs(thread["sci_high"] - high) < 0.005 and thread["sci"] == 0, (options, thread)
     assert line(196, threads=2).startswith("longer: 392 ms more "), line(196, threads=2)
+    # each is compared with the one that did as much; one with next to nothing of the I/O need not have any
+    assert line(130, threads=2, uneven=4).startswith("longer: 79.9 ms more "), line(130, threads=2, uneven=4)
+    threads = json.loads(log.analyze("--baseline=" + alone.path, "--json"))["threads"]
+    assert len(threads) == 2 and all(abs(thread["sci_high"] - 32 / 132) < 0.01 for thread in threads), threads
+    assert line(130, again=[text.replace("100 ", "102 ", 1) for text in log.lines[:20]]).startswith("longer: 64.0 ms more ")
     # as long, shorter, a little longer; other work; a part of it
     for other in line(98), line(60), line(105), line(130, 1500), line(130, more=("--from=0.1", )):
         assert other is None, other
