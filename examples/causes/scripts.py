@@ -1,5 +1,12 @@
 # What the scenes run: small programs in Python, each for one kind of call; its arguments are in sys.argv.
 # SPDX-License-Identifier: BSD-3-Clause
+WAIT_FOR_ALL = """
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
+"""
 # each process makes files in a folder of its own, and syncs that
 FOLDERS = """
 import os, sys
@@ -12,12 +19,7 @@ for k in range(int(sys.argv[2])):
             os.close(os.open(f"{folder}/{i}", os.O_CREAT | os.O_WRONLY))
             os.fsync(synced)
         os._exit(0)
-while True:
-    try:
-        os.wait()
-    except ChildProcessError:
-        break
-"""
+""" + WAIT_FOR_ALL
 # processes that set attributes of one file, each in the journal before it returns (`chattr +S`)
 ATTRIBUTES = """
 import os, sys
@@ -26,12 +28,7 @@ for k in range(int(sys.argv[2])):
         for i in range(150):
             os.setxattr(sys.argv[1] + "/one", f"user.a{k}", b"%08d" % i)
         os._exit(0)
-while True:
-    try:
-        os.wait()
-    except ChildProcessError:
-        break
-"""
+""" + WAIT_FOR_ALL
 # endless: makes and removes folders, each a block of its own; sets attributes that are a block each
 NAMES = """
 import os, sys

@@ -185,7 +185,8 @@ static int put_longer(FILE *out, const struct analysis *a, unsigned width)
 		snprintf(times, sizeof(times), ", %.2f times as long",
 			 (double)longer.outside_ns / (double)longer.alone_ns);
 	snprintf(line, sizeof(line),
-		 "longer: %s more than in the baseline outside of I/O calls and sleep%s, of it %s "
+		 "longer: %s more than in the baseline outside of I/O calls, at work or in "
+		 "futex%s, of it %s "
 		 "ready "
 		 "without a CPU; not in the score, but in its interval",
 		 report_duration((int64_t)longer.more_ns).text, times,

@@ -230,7 +230,7 @@ def longer(log):
         assert len(found) <= 1, found
         return found[0] if found else None
 
-    assert line(130) == "longer: 64.0 ms more than in the baseline outside of I/O calls and sleep, 1.33 times as long, " \
+    assert line(130) == "longer: 64.0 ms more than in the baseline outside of I/O calls, at work or in futex, 1.33 times as long, " \
         "of it 0 ns ready without a CPU; not in the score, but in its interval"
     for high, options in (64 / 263.9, ["--json"]), (0, ["--json=1"]):
         thread = json.loads(log.analyze("--baseline=" + alone.path, *options))["threads"][0]

@@ -63,8 +63,10 @@ static int times_new(const struct analysis *a, const bool *member, struct baseli
 	uint64_t *asleep_ns = calloc((size_t)a->defs->n_locations + 1, sizeof(*asleep_ns));
 	int rc = times.list && asleep_ns ? 0 : -ENOMEM;
 
+	/* who sleeps in futex waits for threads of its own, which may do no I/O and be in no row */
 	for (uint32_t i = 0; i < a->n_asleep && !rc; i++)
-		if (a->asleep[i].location != ETA_NONE)
+		if (a->asleep[i].location != ETA_NONE &&
+		    strcmp(a->asleep[i].function, "futex") != 0)
 			asleep_ns[a->asleep[i].location] += a->asleep[i].ns;
 	for (uint32_t i = 0; i < a->n_threads && !rc; i++) {
 		const struct thread_score *t = &a->threads[i];

@@ -19,7 +19,7 @@ void baseline_times_free(struct baseline_times *times);
  */
 struct longer {
 	uint64_t more_ns; /* 0: not longer by much, or the runs differ in what they do */
-	uint64_t alone_ns, outside_ns; /* without sleep */
+	uint64_t alone_ns, outside_ns; /* without sleep, but with futex */
 	uint64_t ready_ns;	       /* of more_ns: ready without a CPU */
 };
 

@@ -79,7 +79,7 @@ struct io_times {
 struct thread_times {
 	char *name; /* of its program or itself */
 	uint64_t operations;
-	uint64_t outside_ns; /* between operations, and not asleep */
+	uint64_t outside_ns; /* between operations, at work or in futex */
 	uint64_t ready_ns;   /* of it, while others had the CPU */
 	uint64_t first_ns;
 	uint32_t index; /* into the threads that it is from */
