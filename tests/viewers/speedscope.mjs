@@ -6,16 +6,21 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
+// how long anything may take before it counts as stuck: a loaded machine is slow
+const STUCK_MS = 240000;
 const [modules, tools, executablePath, ...files] = process.argv.slice(2);
 const { chromium } = createRequire(join(resolve(tools), "x.js"))("playwright-core");
 const start = pathToFileURL(join(resolve(modules), "node_modules/speedscope/dist/release/index.html"));
 const scratch = mkdtempSync(join(tmpdir(), "speedscope-"));
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--enable-unsafe-swiftshader"] });
+const browser = await chromium.launch({
+	executablePath, timeout: STUCK_MS, args: ["--no-sandbox", "--enable-unsafe-swiftshader"],
+});
 let failed = false;
 try {
 	for (const file of files) {
 		const page = await browser.newPage();
 		const said = [];
+		page.setDefaultTimeout(STUCK_MS);
 		page.on("console", (message) => {
 			// the graphics driver is none of ours
 			if (/warning|error|assert/.test(message.type()) && !message.text().startsWith("[.WebGL"))
