@@ -24,8 +24,10 @@ THREADS = 1, 2, 4, 8
 ALL = CAUSES + SCENES
 NEAR = 0.10  # of the truth, where the interval is narrower
 
-# SHOWN: the run that the row is of; TRUTH: (time with others - time alone) / time with others
-Result = collections.namedtuple("Result", "cause shown named culprit innocent scores strengths solo truth seconds note")
+# SHOWN: the run that the row is of; TRUTH: (time with others - time alone) / time with others; HELD: of each run, does
+# all of it hold
+Result = collections.namedtuple("Result", "cause shown named culprit innocent scores strengths solo truth held seconds "
+                                "note")
 
 
 def arguments():
@@ -157,6 +159,21 @@ def innocent(cause, score):
     return ""
 
 
+def truth_of(cause, run, alone_ns):
+    """Of two runs of the same, neither was slowed."""
+    return 0 if cause.is_control else max(0, 1 - alone_ns / run.life_ns)
+
+
+def is_near(score, truth):
+    return abs(score.sci - truth) <= NEAR or score.sci_low <= truth <= score.sci_high
+
+
+def run_holds(cause, run, alone, alone_ns):
+    """RUN, and one ALONE, as far as it can be said of a single one"""
+    return cause.expects(run) and cause.culprit_is_first(run) and not innocent(cause, run) and alone.is_quiet and \
+        is_near(run, truth_of(cause, run, alone_ns))
+
+
 def judge(cause, place, options):
     """One row of the table."""
     runs, began = Runs(cause, place, options), time.monotonic()
@@ -174,7 +191,8 @@ def judge(cause, place, options):
                 strengths[strength] = scores[cause.threads] if strength == cause.strength else \
                     median(runs.main(cause.threads, strength, baseline))
     except Failed as reason:
-        return Result(cause, None, None, "", "", {}, {}, "", 0, time.monotonic() - began, str(reason))
+        return Result(cause, None, None, "", "", {}, {}, "", 0, [], time.monotonic() - began,
+                      str(reason))
     right = [s for s in main if cause.expects(s)]
     named = len(right) * 2 > len(main)
     shown = middle(right if named else main)
@@ -183,12 +201,13 @@ def judge(cause, place, options):
         write_report(options.reports, cause.name + ".alone.txt", middle(solo))
     culprits = [s for s in main if cause.culprit_is_first(s)]
     culprit = shown.culprit + ("" if len(culprits) * 2 > len(main) else " (!)")
-    # of the run that is shown: others differ. Of two runs of the same, neither was slowed
-    truth = 0 if cause.is_control else max(0, 1 - runs.alone_ns(solo) / shown.life_ns)
+    alone_ns = runs.alone_ns(solo)
+    truth = truth_of(cause, shown, alone_ns)  # of the run that is shown: others differ
+    held = [run_holds(cause, run, run_alone, alone_ns) for run, run_alone in zip(main, solo)]
     quiet = [s for s in solo if s.is_quiet]
     alone = "none" if len(quiet) * 2 > len(solo) else f"{middle(solo).verdict} {middle(solo).sci:.2f} (!)"
     return Result(cause, shown, named, culprit, innocent(cause, shown), scores, strengths, alone, truth,
-                  time.monotonic() - began, "")
+                  held, time.monotonic() - began, "")
 
 
 def off(result):
@@ -196,14 +215,13 @@ def off(result):
     return result.shown.sci - result.truth
 
 
-def is_near(result):
-    s = result.shown
-    return abs(off(result)) <= NEAR or s.sci_low <= result.truth <= s.sci_high
+def shown_is_near(result):
+    return is_near(result.shown, result.truth)
 
 
 def holds(result):
     return result.named and not result.culprit.endswith("(!)") and not result.innocent and \
-        is_near(result) and not result.solo.endswith("(!)")
+        shown_is_near(result) and not result.solo.endswith("(!)")
 
 
 def grows(result):
@@ -224,8 +242,8 @@ def columns(result):
             [f"{result.seconds:.0f} s"]
     return [cause.name, cause.expected_text, s.verdict, f"{100 * s.share:.0f} %",
             "yes" if result.named else "NO", result.culprit + (f", {result.innocent} (!)" if result.innocent else ""),
-            f"{s.sci:.2f}", f"{result.truth:.2f}", f"{off(result):+.2f}" + ("" if is_near(result) else " (!)"),
-            result.solo, "yes" if holds(result) else "NO",
+            f"{s.sci:.2f}", f"{result.truth:.2f}", f"{off(result):+.2f}" + ("" if shown_is_near(result) else " (!)"),
+            result.solo, "yes" if holds(result) else "NO", f"{sum(result.held)} of {len(result.held)}",
             " ".join(f"{n}: {result.scores[n]:.2f}" for n in sorted(result.scores)) if len(result.scores) > 1 else "",
             " ".join(f"{k}: {v:.2f}" for k, v in result.strengths.items()), grows(result), f"{result.seconds:.0f} s"]
 
@@ -236,7 +254,7 @@ def print_table(table):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
-HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI", "truth", "off", "alone", "holds",
+HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI", "truth", "off", "alone", "holds", "runs",
         "by threads", "by strength", "grows", "took"]
 
 
@@ -321,8 +339,9 @@ def main():
             csv.writer(f).writerows(table)
     ran = [result for result in results if not result.note]
     missed = [result.cause.name for result in ran if not holds(result)]
-    print(f"{sum(result.named for result in ran)} of {len(ran)} causes named, {sum(map(is_near, ran))} scores near the "
+    print(f"{sum(result.named for result in ran)} of {len(ran)} causes named, {sum(map(shown_is_near, ran))} scores near the "
           f"truth, {len(ran) - len(missed)} in all" + (f"; not: {', '.join(missed)}" if missed else ""))
+    print("of each run in turn: " + ", ".join(str(sum(held)) for held in zip(*(result.held for result in ran))))
     print(f"took {sum(result.seconds for result in results):.0f} s")
     return 0 if not missed and all(map(accuracy.is_right, amounts)) else 1
 
