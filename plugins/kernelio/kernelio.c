@@ -258,7 +258,7 @@ static void check_counts(const struct kernelio *k, struct kernelio_counts *count
 int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 {
 	struct kernelio_counts own;
-	uint64_t ops, asyncs;
+	uint64_t ops, bios, asyncs;
 	int rc;
 
 	if (!counts)
@@ -281,6 +281,9 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	sleep_ms(DRAIN_STEP_MS);
 	collect_end(k);
 	clock_reads_take(k);
+	/* what is under way is stored, or lost, as all else: before the counting */
+	bios = collect_open_bios(k);
+	asyncs = collect_open_asyncs(k);
 	memset(counts, 0, sizeof(*counts));
 	if (rc == 0)
 		rc = collect_counts(k, counts);
@@ -290,14 +293,11 @@ int kernelio_stop(struct kernelio *k, struct kernelio_counts *counts)
 	}
 	counts->open_ops = counts->produced[ETA_RECORD_KERNEL_OP] - ops;
 	counts->probes_missed = probes_missed(k);
-	counts->open_bios = collect_open_bios(k);
-	asyncs = collect_open_asyncs(k);
-	check_counts(k, counts);
+	counts->open_bios = bios;
 	counts->open_ops += asyncs;
-	counts->recorded[ETA_RECORD_ASYNC_OP] += asyncs;
+	counts->produced[ETA_RECORD_BIO] += bios;
 	counts->produced[ETA_RECORD_ASYNC_OP] += asyncs;
-	counts->recorded[ETA_RECORD_BIO] += counts->open_bios;
-	counts->produced[ETA_RECORD_BIO] += counts->open_bios;
+	check_counts(k, counts);
 	counts->dirty_bytes = dirty_left(k, &counts->totals);
 	counts->paused_ns = k->paused_ns;
 	counts->taken_threads = k->bpf->bss->taken_threads;

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
-from kernel import (cgroup, inside, kinds, limits, loop_fs, need, need_bpf, nothing_lost, ops_on, path,
+from kernel import (SCI_KERNEL, cgroup, inside, kinds, limits, loop_fs, need, need_bpf, nothing_lost, ops_on, path,
                     premises, realtime_hogs, regions, trace)
-from kernel_spool import SPAN_OWN_LIMIT
+from kernel_spool import SPAN_OWN_LIMIT, KernelSpool
 
 need("fio", "losetup")
 need_bpf()
@@ -104,8 +104,39 @@ with open(os.path.join(group, "blkio.throttle.read_iops_device"), "w", encoding=
 spool = trace("free", *inside(group, *FIO), *READS, "--number_ios=4000")
 assert "random reads" in premises("free"), premises("free")
 assert "block:held back by own limit" not in regions("free") and not limits(spool), limits(spool)
+
+# ---- requests that are under way when the recording ends, and its spool is full: lost, and counted as all else ----
+PROGRAM = r"""
+import os, sys
+os.sched_setaffinity(0, {0})  # whose spool has what had not ended, too
+cold = os.open(sys.argv[1], os.O_RDONLY)
+os.fsync(cold)  # what is dirty is not dropped
+os.posix_fadvise(cold, 0, 0, os.POSIX_FADV_DONTNEED)
+for at in range(0, 16 << 20, 1 << 20):
+    os.posix_fadvise(cold, at, 1 << 20, os.POSIX_FADV_WILLNEED)
+for _ in range(20000):
+    os.pread(cold, 0, 0)
+"""
+with open(os.path.join(group, "blkio.throttle.read_iops_device"), "w", encoding="ascii") as file:
+    file.write(limit.split()[0] + " 4")
+# of a loop device in that file system: they begin, and wait for what is held back below
+upper, above = loop_fs("ext4", 32, below=folder)
+with open(os.path.join(above, "cold"), "wb") as file:
+    file.write(bytes(16 << 20))
+    os.fsync(file.fileno())
+with open(f"/sys/block/{os.path.basename(upper)}/loop/backing_file", encoding="utf-8") as name, \
+        open(name.read().strip(), "rb") as file:
+    os.fsync(file.fileno())
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+result = subprocess.run(inside(group, SCI_KERNEL, "--max-size=1M", "--drain-timeout=1", "-o", path("ahead"), "--",
+                               sys.executable, "-c", PROGRAM, os.path.join(above, "cold")),
+                        stderr=subprocess.PIPE, text=True, check=False)
 with open(os.path.join(group, "blkio.throttle.read_iops_device"), "w", encoding="ascii") as file:
     file.write(limit)
+assert result.returncode == 0 and "--max-size" in result.stderr, result
+spool = KernelSpool(path("ahead/kernel.spool"), may_lose=True)
+assert spool.total("open_bios") > 0, spool.properties
+assert int(spool.properties["LOST"]) == spool.lost > 0, (spool.properties["LOST"], spool.lost)
 
 # ---- page lock: two threads read the same cold pages of that device ----
 PROGRAM = r"""
