@@ -140,6 +140,7 @@ script_tests += \
 	tests/cases/posixio-loading.py \
 	tests/cases/posixio-mpi-io.py \
 	tests/cases/posixio-mpi.sh \
+	tests/cases/posixio-names.py \
 	tests/cases/posixio-paths.py \
 	tests/cases/posixio-programs.sh \
 	tests/cases/posixio-short-threads.py \

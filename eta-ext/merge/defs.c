@@ -57,15 +57,38 @@ static int merge_regions(struct eta_trace *trace, struct merge_input *input, str
 	return rc;
 }
 
-/* By machine, device and inode where they are known, else by path. */
-static size_t file_key(const struct eta_file *file, uint32_t machine, char *key, size_t room)
+enum { KEY_ROOM = 4200 }; /* bytes of a path and numbers */
+
+/*
+ * By machine, device and inode where they are known, and PATH; else by path. A file has several
+ * paths where it was renamed, or a later one has its inode: which is meant, the handle says.
+ */
+static size_t file_key(const struct eta_file *file, const char *path, uint32_t machine, char *key,
+		       size_t room)
 {
 	if (file->inode)
-		snprintf(key, room, "%" PRIu32 " %" PRIu32 " %" PRIu64, machine, file->dev,
-			 file->inode);
+		snprintf(key, room, "%" PRIu32 " %" PRIu32 " %" PRIu64 " %s", machine, file->dev,
+			 file->inode, path);
 	else
 		snprintf(key, room, "%" PRIu32 " %" PRIu32 "%s", machine, file->dev, file->path);
 	return strlen(key);
+}
+
+/*
+ * The file of TRACE that FILE is, or ETA_NONE, and its KEY, of KEY_ROOM bytes. One without a path
+ * is the first of its device and inode, of whichever path.
+ */
+static uint32_t file_find(const struct eta_trace *trace, struct known *table,
+			  const struct eta_file *file, uint32_t machine, char *key, size_t *bytes)
+{
+	uint32_t index;
+
+	*bytes = file_key(file, "", machine, key, KEY_ROOM);
+	index = known_find(table, key, *bytes);
+	if (!file->inode || !*file->path || (index != ETA_NONE && !*trace->defs.files[index].path))
+		return index;
+	*bytes = file_key(file, file->path, machine, key, KEY_ROOM);
+	return known_find(table, key, *bytes);
 }
 
 static int merge_files(struct eta_trace *trace, struct merge_input *input, struct known **table)
@@ -77,7 +100,7 @@ static int merge_files(struct eta_trace *trace, struct merge_input *input, struc
 
 	for (uint32_t i = 0; rc == 0 && i < defs->n_files; i++) {
 		struct eta_file file = defs->files[i];
-		char key[4200];
+		char key[KEY_ROOM];
 		size_t bytes;
 		uint32_t index;
 		struct eta_file *old;
@@ -89,18 +112,24 @@ static int merge_files(struct eta_trace *trace, struct merge_input *input, struc
 			machine = eta_machine(&trace->defs, host);
 		}
 		file.host = host;
-		bytes = file_key(&file, machine, key, sizeof(key));
-		index = known_find(*table, key, bytes);
+		index = file_find(trace, *table, &file, machine, key, &bytes);
 		old = index == ETA_NONE ? NULL : &trace->defs.files[index];
 		if (!old) {
 			index = eta_defs_file(trace, &file);
 			if (index == ETA_NONE)
 				return -ENOMEM;
 			rc = known_add(table, key, bytes, index);
+			/* by which one that knows no path finds it */
+			bytes = file_key(&file, "", machine, key, sizeof(key));
+			if (rc == 0 && known_find(*table, key, bytes) == ETA_NONE)
+				rc = known_add(table, key, bytes, index);
 		} else {
 			/* an input that knows more than those before it */
-			if (!*old->path && *file.path)
+			if (!*old->path && *file.path) {
 				old->path = eta_trace_string(trace, file.path);
+				bytes = file_key(&file, file.path, machine, key, sizeof(key));
+				rc = known_add(table, key, bytes, index);
+			}
 			if (!*old->fs && *file.fs)
 				old->fs = eta_trace_string(trace, file.fs);
 			if (!*old->host && *file.host)

@@ -142,7 +142,7 @@ static void path_of(const struct eta_file_record *record, char *path, size_t roo
 	path[n] = '\0';
 }
 
-uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record)
+uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record, bool by_path)
 {
 	struct spool *spool = trace->data;
 	struct file_key key = { .inode = record->inode, .dev = record->dev };
@@ -158,10 +158,11 @@ uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *r
 		.fs = spool_fs_name(record->fs_magic),
 		.host = spool->host,
 	};
-	if (!record->inode)
+	if (!record->inode || by_path) {
 		key.path = eta_trace_string(trace, path);
-	if (!record->inode && !key.path)
-		return out_of_memory(trace);
+		if (!key.path)
+			return out_of_memory(trace);
+	}
 	index = known_find(spool->known_files, &key, sizeof(key));
 	if (index != ETA_NONE)
 		return index;

@@ -215,7 +215,7 @@ static int take_file(struct build *build, const struct eta_file_record *record)
 		return out_of_memory(build);
 	if (record->fs_magic)
 		fs->magic = record->fs_magic;
-	return spool_file_def(build->trace, record) == ETA_NONE ? -ENOMEM : 0;
+	return spool_file_def(build->trace, record, false) == ETA_NONE ? -ENOMEM : 0;
 }
 
 static int count_record(struct build *build, const struct eta_record_head *record)

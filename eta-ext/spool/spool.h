@@ -108,8 +108,9 @@ uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *
 			    const struct spool_location *where);
 /* "ext4" for a statfs f_type; "" where it is not in our list. */
 const char *spool_fs_name(uint32_t magic);
-/* The file of a FILE record, made when it is new. */
-uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record);
+/* The file of a FILE record, made when it is new. BY_PATH: one for each of its paths. */
+uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record,
+			bool by_path);
 /* A file whose number is known from elsewhere: defined, or named if it is. 0, -ENOMEM. */
 int spool_named_file(struct eta_trace *trace, const char *path, uint32_t dev, uint64_t inode);
 /* mapped-files.c: all programs and libraries, after what the records define. 0, -ENOMEM. */

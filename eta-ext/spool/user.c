@@ -27,7 +27,7 @@ static int add_handle(struct eta_trace *trace, uint32_t image, const struct eta_
 		eta_error("%s: not enough memory for %zu files", trace->path, spool->n_handles + 1);
 		return -ENOMEM;
 	}
-	handle.file = spool_file_def(trace, record);
+	handle.file = spool_file_def(trace, record, true);
 	if (handle.file == ETA_NONE)
 		return -ENOMEM;
 	handle.name = trace->defs.files[handle.file].path;

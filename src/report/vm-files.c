@@ -298,7 +298,7 @@ static int run(struct eta_trace *trace, void **out)
 	if (rc == 0 && r.files->n)
 		rc = eta_trace_read(trace, take_host, &r);
 	if (rc == 0)
-		rc = file_names_new(defs, &names);
+		rc = file_names_new(defs, NULL, &names);
 	if (rc == 0)
 		name_files(r.files, &names);
 	file_names_free(&names);

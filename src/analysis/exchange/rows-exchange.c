@@ -438,6 +438,7 @@ static int put(void *arg, struct packet *p)
 	const struct engine *e = ((const struct rows *)arg)->e;
 
 	put_files(p, e);
+	name_times_put(&e->name_times, p);
 	habits_put_functions(&e->habits, p);
 	put_sites(p, &e->callsites.all);
 	for (uint32_t l = 0; l < e->defs->n_locations; l++) {
@@ -457,6 +458,8 @@ static int take(void *arg, struct packet *p)
 	uint32_t *sites = NULL, n_sites = 0, l;
 	int rc = take_files(p, e);
 
+	if (!rc)
+		rc = name_times_take(&e->name_times, e->defs, p);
 	if (!rc)
 		rc = habits_take_functions(&e->habits, e->defs->n_regions + 1, p);
 	if (!rc)

@@ -49,6 +49,7 @@ void engine_close(struct engine *e)
 	engine_locations_free(e);
 	classes_free(&e->classes);
 	habits_free(&e->habits);
+	name_times_free(&e->name_times);
 	callsites_close(&e->callsites);
 	regions_free(&e->regions);
 	resources_free(&e->resources);

@@ -114,7 +114,7 @@ int engine_files(const struct engine *e, struct analysis *a)
 {
 	uint32_t n = e->resources.n_files;
 	struct file_names names;
-	int rc = file_names_new(e->defs, &names);
+	int rc = file_names_new(e->defs, &e->name_times, &names);
 
 	a->files = calloc(n ? n : 1, sizeof(*a->files));
 	if (rc < 0 || !a->files) {

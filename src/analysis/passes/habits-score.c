@@ -96,7 +96,7 @@ static int list_files(const struct engine *e, struct analysis *a)
 	const struct habits *h = &e->habits;
 	struct file_habit *list = calloc(h->n_files + 1, sizeof(*list));
 	struct file_names names;
-	int rc = file_names_new(e->defs, &names);
+	int rc = file_names_new(e->defs, &e->name_times, &names);
 
 	a->file_habits = list;
 	if (!list)

@@ -33,6 +33,7 @@ struct worker {
 	bool on_file_systems;
 	struct callsite_worker sites;
 	struct habits habits;
+	struct name_times name_times;
 	uint32_t location;
 	uint32_t machine; /* of the location */
 	struct location_result *result;
@@ -135,7 +136,10 @@ static int spill_operation(struct worker *w, const struct operation *op, uint32_
 		return rc;
 	w->cells |= op->cells;
 	w->on_file_systems |= op->dev && !op->inode && !has_path(w, op);
-	if (w->engine->options.habits &&
+	if (w->engine->options.files || w->engine->options.habits)
+		rc = name_times_add(&w->name_times, w->engine->defs, op->file,
+				    op->end_ns - op->begin_ns);
+	if (!rc && w->engine->options.habits &&
 	    w->engine->defs->locations[w->location].kind == ETA_LOCATION_THREAD)
 		rc = habits_add(&w->habits, w->engine->defs, op, file, w->location);
 	if (rc < 0)
@@ -424,6 +428,8 @@ static int finish_worker(struct engine *e, struct worker *w)
 	}
 	if (!rc)
 		rc = habits_merge(&e->habits, &w->habits);
+	if (!rc)
+		rc = name_times_merge(&e->name_times, &w->name_times);
 	e->cells |= w->cells;
 	e->on_file_systems |= w->on_file_systems;
 	free(map);
@@ -500,6 +506,7 @@ static int pass_once(struct engine *e, int rc, bool *again)
 		walk_free(workers[i].walk);
 		classes_free(&workers[i].classes);
 		habits_free(&workers[i].habits);
+		name_times_free(&workers[i].name_times);
 	}
 	free(workers);
 	return rc;

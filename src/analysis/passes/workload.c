@@ -366,7 +366,7 @@ static int finish(struct access_merge *m)
 	const struct workload_row *sums = NULL;
 	struct file_names names;
 	size_t n = 0;
-	int rc = file_names_new(m->engine->defs, &names);
+	int rc = file_names_new(m->engine->defs, &m->engine->name_times, &names);
 
 	if (rc < 0)
 		goto out;

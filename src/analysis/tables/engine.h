@@ -10,6 +10,7 @@
 #include "classes.h"
 #include "company.h"
 #include "eta-ext/base/search.h"
+#include "file-names.h"
 #include "habits.h"
 #include "location-result.h"
 #include "resources.h"
@@ -56,6 +57,7 @@ struct engine {
 	struct classes classes; /* of all threads */
 	struct callsites callsites;
 	struct habits habits; /* of all threads */
+	struct name_times name_times;
 	struct blame_bound blame_bound;
 	struct class_references *references; /* per class */
 	struct class_time *class_times;	     /* per class, with a baseline */
