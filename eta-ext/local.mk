@@ -163,6 +163,8 @@ eta_ext_libeta_a_SOURCES = \
 	eta-ext/spool/kernel-index-entries.c \
 	eta-ext/spool/kernel-regions.c \
 	eta-ext/spool/kernel-index.h \
+	eta-ext/spool/kernel-names.c \
+	eta-ext/spool/kernel-names.h \
 	eta-ext/spool/live.c \
 	eta-ext/spool/live.h \
 	eta-ext/spool/view.c \

@@ -63,6 +63,7 @@ class KernelSpool:
         self.ops, self.bios, self.tasks, self.losses, self.waits, self.rpcs = [], [], [], [], [], []
         self.untraced = []  # tasks of which there is a name only
         self.asyncs = []
+        self.file_names = []  # each that a file was opened by, and since when
         self.files, self.names, self.properties, self.sleeps = {}, {}, {}, {}
         kinds = span_names()
         meta = spool.read(os.path.join(path, "meta"))
@@ -121,6 +122,7 @@ class KernelSpool:
             dev, oflags, inode, _prev, magic, n = struct.unpack_from("=IIQQII", data, at + 24)
             path = data[at + 56:at + 56 + n].decode()
             self.files[dev, inode] = File(flags, dev, inode, oflags, magic, path)
+            self.file_names.append((time, dev, inode, path))
         elif kind == TASK:
             pid, ppid, comm, cgroup, ns_pid, ns_tid, noted, _ns, waited = struct.unpack_from(
                 "=II16sQIIQQQ", data, at + 24)

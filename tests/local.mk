@@ -217,6 +217,7 @@ probe_tests = \
 	tests/cases/kernel-queue-ahead.py \
 	tests/cases/kernel-realtime.py \
 	tests/cases/kernel-reasons.py \
+	tests/cases/kernel-renamed.py \
 	tests/cases/kernel-scheduler.py \
 	tests/cases/kernel-short-processes.py \
 	tests/cases/kernel-swap.py \

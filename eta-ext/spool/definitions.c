@@ -128,8 +128,7 @@ uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *
 	return index;
 }
 
-/* PATH of RECORD as a string, cut to what a path can be. */
-static void path_of(const struct eta_file_record *record, char *path, size_t room)
+void spool_record_path(const struct eta_file_record *record, char *path, size_t room)
 {
 	size_t stored = record_bytes(&record->head) - sizeof(*record);
 	size_t n = record->path_bytes;
@@ -148,9 +147,9 @@ uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *r
 	struct file_key key = { .inode = record->inode, .dev = record->dev };
 	struct eta_file file;
 	uint32_t index;
-	char path[4097];
+	char path[SPOOL_PATH_ROOM];
 
-	path_of(record, path, sizeof(path));
+	spool_record_path(record, path, sizeof(path));
 	file = (struct eta_file){
 		.path = path,
 		.dev = record->dev,

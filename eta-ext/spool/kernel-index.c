@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eta-ext/base/array.h"
 #include "kernel-index.h"
+#include "kernel-names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,6 +33,7 @@ struct build {
 	struct spool_index *index;
 	struct table_group *groups;
 	struct table_group *recent[RECENT]; /* by thread or device: the last one of it */
+	struct kernel_names names;
 };
 
 static int out_of_memory(const struct build *build)
@@ -210,12 +212,16 @@ static int take_task(struct build *build, const struct eta_task_record *record)
 static int take_file(struct build *build, const struct eta_file_record *record)
 {
 	struct index_fs *fs = fs_of(build, record->dev);
+	uint32_t file;
 
 	if (!fs)
 		return out_of_memory(build);
 	if (record->fs_magic)
 		fs->magic = record->fs_magic;
-	return spool_file_def(build->trace, record, false) == ETA_NONE ? -ENOMEM : 0;
+	file = spool_file_def(build->trace, record, false);
+	if (file == ETA_NONE)
+		return -ENOMEM;
+	return names_note(&build->names, build->trace, file, record) ? out_of_memory(build) : 0;
 }
 
 static int count_record(struct build *build, const struct eta_record_head *record)
@@ -303,6 +309,9 @@ static int place_record(struct build *build, const struct head *head,
 		if (!group)
 			return out_of_memory(build);
 		place(build, &group->group.operations, op->head.time_ns, unit);
+		if (op->inode && op->head.end_ns > op->head.time_ns)
+			names_spent(&build->names, op->dev, op->inode, op->head.end_ns,
+				    op->head.end_ns - op->head.time_ns);
 	} else if (record->type == ETA_RECORD_BIO) {
 		const struct eta_bio_record *bio = (const void *)record;
 
@@ -493,12 +502,16 @@ int index_build(struct eta_trace *trace, struct spool_index *index)
 		rc = count_file(&build, file, n_files);
 		heads[n_heads++] = (struct head){ .file = file, .at = file->view.first };
 	}
+	if (rc == 0 && names_sort(&build.names, trace))
+		rc = out_of_memory(&build);
 	if (rc == 0) {
 		make_slices(&build);
 		rc = index_map(trace, index);
 	}
 	if (rc == 0)
 		rc = place_all(&build, heads, n_heads);
+	if (rc == 0)
+		names_choose(&build.names, trace);
 	if (rc == 0)
 		rc = take_groups(&build);
 	/* of none, too, there is a first and an end */
@@ -515,6 +528,7 @@ int index_build(struct eta_trace *trace, struct spool_index *index)
 		HASH_DEL(build.groups, group);
 		free(group);
 	}
+	names_free(&build.names);
 	free(heads);
 	return rc;
 }

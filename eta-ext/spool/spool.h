@@ -108,6 +108,9 @@ uint32_t spool_add_location(struct eta_trace *trace, const struct eta_location *
 			    const struct spool_location *where);
 /* "ext4" for a statfs f_type; "" where it is not in our list. */
 const char *spool_fs_name(uint32_t magic);
+#define SPOOL_PATH_ROOM 4097
+/* The path of RECORD as a string, cut to what a path can be. */
+void spool_record_path(const struct eta_file_record *record, char *path, size_t room);
 /* The file of a FILE record, made when it is new. BY_PATH: one for each of its paths. */
 uint32_t spool_file_def(struct eta_trace *trace, const struct eta_file_record *record,
 			bool by_path);

@@ -56,6 +56,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/follow.h \
 	plugins/kernelio/bpf/group.h \
 	plugins/kernelio/bpf/kernel_types.h \
+	plugins/kernelio/bpf/known-files.h \
 	plugins/kernelio/bpf/late.h \
 	plugins/kernelio/bpf/operation.h \
 	plugins/kernelio/bpf/owner.h \

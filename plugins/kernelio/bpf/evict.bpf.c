@@ -108,7 +108,7 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 	struct evicted_key key = {};
 	struct file_key file = {};
 	uint64_t at = folio->index, end = at + folio_pages(folio);
-	uint8_t *seen;
+	uint32_t seen;
 
 	if (!mapping || is_cut(mapping->host, at))
 		return 0;
@@ -118,9 +118,9 @@ int BPF_PROG(on_page_gone, struct folio *folio)
 	file.inode = mapping->host->i_ino;
 	file.dev = mapping->host->i_sb->s_dev;
 	at_limit = reclaimed && is_at_limit(task);
-	seen = bpf_map_lookup_elem(&files_seen, &file);
+	seen = file_seen(&file);
 	/* at its limit a thread loses pages of what it has mapped and not yet waited for, too */
-	if (seen ? *seen != SEEN_LEFT : !at_limit)
+	if (seen != SEEN_LEFT && (seen != SEEN_NOT || !at_limit))
 		return 0;
 	if (reclaimed && !(task->flags & TASK_IS_KSWAPD))
 		memory_limit_note(KERNELIO_LIMIT_EVICTION, by.group, end - at, page_bytes);

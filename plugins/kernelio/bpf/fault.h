@@ -61,13 +61,13 @@ static __always_inline bool fault_take(struct task_state *st, struct address_spa
 {
 	struct file_key key = {};
 	struct inode *inode;
-	uint8_t *seen;
+	uint32_t seen;
 
 	inode = BPF_CORE_READ(mapping, host);
 	key.inode = BPF_CORE_READ(inode, i_ino);
 	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	seen = bpf_map_lookup_elem(&files_seen, &key);
-	if (seen ? *seen != SEEN_LEFT : FILES_FILTERED)
+	seen = file_seen(&key);
+	if (seen != SEEN_LEFT && (seen != SEEN_NOT || FILES_FILTERED))
 		return false;
 	st->now.inode = (uint64_t)inode;
 	st->now.mapping = (uint64_t)mapping;

@@ -94,28 +94,39 @@ static __always_inline bool is_skipped(uint64_t file)
 int file_see(struct file_facts *f, bool opened)
 {
 	uint32_t zero = 0;
-	uint8_t seen = SEEN_SKIPPED, *before;
+	struct known_file known = { .seen = SEEN_SKIPPED }, *before;
 	struct kernelio_file *room;
+	struct file *file;
 	struct inode *inode;
 	struct block_device *block;
 	uint32_t names;
 	struct file_key key;
+	bool same;
 
 	if (!f)
 		return -1;
 	key = f->key;
 	before = bpf_map_lookup_elem(&files_seen, &key);
-	if (before && !(FILES_FILTERED && opened))
-		return *before;
+	if (before && !opened)
+		return before->seen;
+	/* it may have been renamed, or be a later file with the inode of one that was removed */
+	file = (struct file *)f->file;
+	known.name = BPF_CORE_READ(file, f_path.dentry, d_name.hash);
+	same = before && before->name == known.name;
+	if (same && !FILES_FILTERED)
+		return before->seen;
+	same = same && before->seen == SEEN_LEFT;
 	if (is_skipped(f->file)) {
-		bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
+		bpf_map_update_elem(&files_seen, &key, &known, BPF_ANY);
 		return SEEN_SKIPPED;
 	}
-	if (FILES_FILTERED && !file_passes((struct file *)f->file)) {
-		seen = SEEN_FILTERED;
-		bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
+	if (FILES_FILTERED && !file_passes(file)) {
+		known.seen = SEEN_FILTERED;
+		bpf_map_update_elem(&files_seen, &key, &known, BPF_ANY);
 		return SEEN_FILTERED;
 	}
+	if (same)
+		return SEEN_LEFT;
 	room = bpf_map_lookup_elem(&file_room, &zero);
 	if (!room)
 		return -1;
@@ -133,14 +144,14 @@ int file_see(struct file_facts *f, bool opened)
 	room->inode = f->key.inode;
 	room->prev = 0;
 	room->fs_magic = BPF_CORE_READ(inode, i_sb, s_magic);
-	names = path_names((struct file *)f->file, room);
+	names = path_names(file, room);
 	if (names > KERNELIO_PATH_BYTES + 255)
 		names = KERNELIO_PATH_BYTES + 255;
 	room->path_bytes = names;
 	if (record_leave(ETA_RECORD_FILE, room, offsetof(struct kernelio_file, names) + names))
 		return -1; /* counted */
-	seen = SEEN_LEFT;
-	bpf_map_update_elem(&files_seen, &key, &seen, BPF_ANY);
+	known.seen = SEEN_LEFT;
+	bpf_map_update_elem(&files_seen, &key, &known, BPF_ANY);
 	block = BPF_CORE_READ(inode, i_sb, s_bdev);
 	device_note(f->key.dev, block);
 	if (block) /* btrfs has a number of its own */

@@ -101,8 +101,8 @@ static __always_inline bool facts_for(struct task_struct *task, uint32_t fd, boo
 
 /*
  * Writes the record of a file seen for the first time. Returns enum seen, or -1 if it could not be
- * written and is to be tried again. OPENED: by this name, which the filters check even if the inode
- * is known. (file-record.h; F is not NULL)
+ * written and is to be tried again. OPENED: by this name, which is recorded and checked by the
+ * filters even if the inode is known. (file-record.h; F is not NULL)
  */
 int file_see(struct file_facts *f, bool opened);
 
@@ -115,10 +115,10 @@ static __always_inline struct seen_file *seen_file(struct task_state *st, uint64
 static __always_inline bool file_wanted(struct task_state *st, struct file_facts *f, bool opened)
 {
 	struct seen_file *seen = seen_file(st, f->key.inode);
+	bool recent = seen->key.inode == f->key.inode && seen->key.dev == f->key.dev;
 	int result;
 
-	if (seen->key.inode == f->key.inode && seen->key.dev == f->key.dev &&
-	    !(FILES_FILTERED && opened))
+	if (recent && !opened)
 		return true;
 	result = file_see(f, opened);
 	if (result == SEEN_FILTERED) {
@@ -127,10 +127,11 @@ static __always_inline bool file_wanted(struct task_state *st, struct file_facts
 		return false;
 	}
 	if (result == SEEN_SKIPPED) {
+		seen->key.inode = 0;
 		TOTAL_ADD(skipped_calls, 1);
 		return false;
 	}
-	if (result == SEEN_LEFT) {
+	if (result == SEEN_LEFT && !recent) {
 		seen->key = f->key;
 		seen->checked = 0;
 	}

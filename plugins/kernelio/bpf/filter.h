@@ -3,6 +3,7 @@
 #ifndef KERNELIO_FILTER_H
 #define KERNELIO_FILTER_H
 
+#include "known-files.h"
 #include "running.h"
 #include "plugins/kernelio/syscall-list.h"
 
@@ -256,8 +257,6 @@ static __always_inline bool has_descriptor(uint8_t shape)
 static __always_inline bool request_passes(const struct task_state *st, const struct file_key *file,
 					   uint32_t dev, bool write)
 {
-	uint8_t *seen;
-
 	if (paused)
 		return false;
 	/*
@@ -271,11 +270,9 @@ static __always_inline bool request_passes(const struct task_state *st, const st
 	    !(filter.operations &
 	      (write ? 1U << ETA_OP_WRITE | 1U << ETA_OP_SYNC : 1U << ETA_OP_READ)))
 		return false;
-	if (filter.set & (KERNELIO_FILTER_BIT(FILE) | KERNELIO_FILTER_BIT(DIRECTORY))) {
-		seen = bpf_map_lookup_elem(&files_seen, file);
-		if (!seen || *seen != SEEN_LEFT)
-			return false;
-	}
+	if (filter.set & (KERNELIO_FILTER_BIT(FILE) | KERNELIO_FILTER_BIT(DIRECTORY)) &&
+	    file_seen(file) != SEEN_LEFT)
+		return false;
 	return !FILTER_SET(DEVICE) || filter_has(KERNELIO_FILTER_DEVICE, dev, 0, 0);
 }
 

@@ -101,6 +101,7 @@ struct address_space {
 };
 
 struct qstr {
+	uint32_t hash;
 	const unsigned char *name;
 };
 

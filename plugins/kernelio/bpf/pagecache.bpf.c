@@ -174,7 +174,7 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 	struct inode *inode;
 	struct file_key key = {};
 	enum owned_by owned;
-	uint8_t *seen;
+	uint32_t seen;
 	bool regular;
 
 	if (!mapping || (!st && !folios_owned && !dirtied_before.inode && !syncs_used))
@@ -201,8 +201,8 @@ int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 		dirtied_add(pages);
 		return 0;
 	}
-	seen = bpf_map_lookup_elem(&files_seen, &key);
-	if (seen && *seen != SEEN_LEFT)
+	seen = file_seen(&key);
+	if (seen != SEEN_NOT && seen != SEEN_LEFT)
 		return 0;
 	dirtied_add(pages);
 	if (!regular) {

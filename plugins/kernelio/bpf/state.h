@@ -348,20 +348,6 @@ struct {
 	__type(value, struct kernelio_cpu);
 } cpus __weak SEC(".maps");
 
-enum seen {
-	SEEN_LEFT = 1, /* its record has been written */
-	SEEN_SKIPPED,  /* below the directory that is not traced */
-	SEEN_FILTERED, /* excluded by the filters */
-};
-
-/* Files seen so far. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct file_key);
-	__type(value, uint8_t);
-} files_seen __weak SEC(".maps");
-
 /* The disk of a device: its address, 0: unknown, and 1 + its place, 0: nobody waited for it yet. */
 struct device_disk {
 	uint64_t gendisk;

@@ -27,13 +27,11 @@ static __always_inline bool worker_file(struct operation *now, struct async_op *
 	struct file *file = BPF_CORE_READ(request, file);
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	struct file_key key = {};
-	uint8_t *seen;
 
 	if (async->unknown) {
 		key.inode = BPF_CORE_READ(inode, i_ino);
 		key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-		seen = bpf_map_lookup_elem(&files_seen, &key);
-		if (!seen || *seen != SEEN_LEFT)
+		if (file_seen(&key) != SEEN_LEFT)
 			return false;
 		async->op.dev = key.dev;
 		async->op.inode = key.inode;

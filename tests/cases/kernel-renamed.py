@@ -1,0 +1,63 @@
+# A file that was renamed, and an inode that a later file has, are called by the name under which most time was spent: on the
+# kernel's side, too, which knows a file by its inode.
+# SPDX-License-Identifier: BSD-3-Clause
+import collections
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+import kernel_spool
+from kernel import need_bpf, nothing_lost, path
+
+need_bpf()
+PROGRAM = """
+import os, sys
+os.chdir(sys.argv[1])
+def use(name, times):
+    fd = os.open(name, os.O_CREAT | os.O_WRONLY)
+    for i in range(times):
+        os.pwrite(fd, bytes(4096), 0)
+        os.fsync(fd)
+    os.close(fd)
+use("draft", 1)
+os.rename("draft", "log")
+use("log", 100)
+os.rename("log", "late")
+use("late", 1)
+for i in range(50):
+    os.close(os.open("late", os.O_RDONLY))
+for i in range(20):  # most file systems give a new file the inode of the one that was removed last
+    use(f"new-{i}", 20 if i == 7 else 1)
+    os.unlink(f"new-{i}")
+"""
+
+
+def run(*words):
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+run("sci-kernel", "-q", "-o", path("spool"), "--", "/usr/bin/python3", "-c", PROGRAM, path(""))
+spool = kernel_spool.KernelSpool(path("spool/kernel.spool"))
+nothing_lost(spool)
+recorded = sorted(each for each in spool.file_names if each[3].startswith(path("")))
+times = collections.Counter(os.path.basename(name) for _time, _dev, _inode, name in recorded)
+# once each, however often it is opened
+assert [times[name] for name in ("draft", "log", "late")] == [1, 1, 1], times
+assert all(times[f"new-{i}"] == 1 for i in range(20)), times
+# the time by each name: until the next one is recorded
+spent = collections.defaultdict(collections.Counter)
+for op in spool.ops:
+    names = [name for time, dev, inode, name in recorded if (dev, inode) == (op.dev, op.inode) and time <= op.end]
+    if names:
+        spent[op.dev, op.inode][os.path.basename(names[-1])] += op.end - op.begin
+print({inode: dict(names) for inode, names in spent.items()})
+assert any({"draft", "log", "late"} <= set(names) for names in spent.values()), recorded
+expected = {names.most_common(1)[0][0] for names in spent.values()}
+assert "log" in expected, spent
+found = {os.path.basename(line.rpartition(",")[0]) for line in
+         run("sci-analyze", "--by=file", "--csv", "--fields=file,operations", path("spool/kernel.spool")).splitlines()
+         if path("") in line}
+assert found == expected, (found, expected)
+said = run("sci-analyze", path("spool/kernel.spool"))
+assert "/log is synced 102 times" in said, said
