@@ -73,7 +73,7 @@ src_libanalysis_a_SOURCES = \
 	src/analysis/sweep/plan.c \
 	src/analysis/sweep/presence.c src/analysis/sweep/presence.h \
 	src/analysis/tables/record-words.h \
-	src/analysis/tables/memory-fault.c src/analysis/tables/records.c src/analysis/tables/records.h \
+	src/analysis/tables/shortage.c src/analysis/tables/records.c src/analysis/tables/records.h \
 	src/analysis/tables/reference.c src/analysis/tables/reference.h \
 	src/analysis/passes/references.c \
 	src/analysis/tables/regions.c \

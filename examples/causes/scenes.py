@@ -249,7 +249,7 @@ SCENES = [
                  prepare=[filled("big", 256),
                           ["dd", "of={data}/big", "oflag=nocache", "conv=notrunc,fdatasync", "count=0",
                            "status=none"]]),
-          "rereads", ["-n", "10"], prepared=True, threads=1, strength=64, culprit="cat", baseline=True),
+          "rereads", ["-n", "10"], prepared=True, threads=1, strength=96, culprit="cat", baseline=True),
     # nobody else: what it reads again is more than its control group holds
     Cause("cache-limit", {("pagecache", "eviction at own limit")}, conditions.little_memory, "rereads", ["-n", "10"],
           prepared=True, threads=1, strength=32, culprit=LIMIT, solo=plain),
@@ -273,7 +273,7 @@ SCENES = [
           prepare=SYNCED_FILE, threads=4, victim="python3"),
     # blocks far behind those that the program writes are allocated and given back
     Cause("punch-beside", {("fs", "inode lock")},
-          others(plain, shell("xfs_io -c 'falloc 1g 512m' -c 'fpunch 1g 512m' {data}/data")), "shared-file",
+          others(plain, shell("xfs_io" + 8 * " -c 'falloc 1g 512m' -c 'fpunch 1g 512m'" + " {data}/data")), "shared-file",
           ["-n", "20000", "-s", "16384"], threads=1, culprit="xfs_io", before=FAIR, baseline=True),
     # readers with O_DIRECT share the lock: one has it for long, the other for moments
     *(Cause("shared-readers" + name, {("fs", "inode lock")},

@@ -19,7 +19,8 @@ FAULT = "pagecache:memory fault"
 LIMIT_MB, TIGHT_MB, ROUNDS = 48, 9, 4
 
 # Where not all of it fits: every page, ROUNDS times in the same order; how many faults the kernel counted as major,
-# and how long those touches took that were no hits.
+# how long those touches took that were no hits, and for how much of that the thread was not running (the rest is not all
+# in the kernel: a hypervisor that keeps page tables of its own maps each page anew, in what is the program's time here).
 PROGRAM = r"""
 import mmap, os, resource, sys, time
 bytes_, rounds = int(sys.argv[1]) << 20, int(sys.argv[2])
@@ -32,15 +33,17 @@ else:
 memory.madvise(mmap.MADV_RANDOM)
 for at in range(0, bytes_, 4096):
     memory[at] = 1
-waited, before = 0, resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+waited, asleep, before = 0, 0, resource.getrusage(resource.RUSAGE_SELF).ru_majflt
 for _ in range(rounds):
     for at in range(0, bytes_, 4096):
-        begin = time.monotonic_ns()
+        ran, begin = time.thread_time_ns(), time.monotonic_ns()
         memory[at] = 2
         took = time.monotonic_ns() - begin
-        waited += took if took > 5000 else 0  # what is there takes less than 1 us, what is read 30 and more
+        if took > 5000:  # what is there takes less than 1 us, what is read 30 and more
+            waited += took
+            asleep += max(0, took - (time.thread_time_ns() - ran))
     time.sleep(0.1)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before, waited, file=open(sys.argv[3], "w"))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before, waited, asleep, file=open(sys.argv[3], "w"))
 """
 _, folder = loop_fs("ext4", 300)
 swap = os.path.join(folder, "swap")
@@ -60,7 +63,7 @@ def swaps(name, megabytes, group=group, kind="private", options=()):
     spool = trace(name, *(inside(group, *words) if group else words), options=options)
     nothing_lost(spool)
     with open(path("found")) as file:
-        major, waited = map(int, file.read().split())
+        major, waited, asleep = map(int, file.read().split())
     faults = [op for op in spool.ops if op.name == FAULT]
     spent = sum(op.end - op.begin for op in faults)
     spans = collections.Counter()
@@ -68,9 +71,10 @@ def swaps(name, megabytes, group=group, kind="private", options=()):
         assert not op.inode and op.begin <= op.end, op
         for span in op.spans:
             spans[span.kind] += span.end - span.begin
-    print(f"{name}: {major} major faults, touches waited {waited / 1e6:.1f} ms; {len(faults)} faults, "
+    print(f"{name}: {major} major faults, touches waited {waited / 1e6:.1f} ms, "
+          f"asleep {asleep / 1e6:.1f}; {len(faults)} faults, "
           f"{spent / 1e6:.1f} ms:", {kind: f"{ns / 1e6:.1f}" for kind, ns in spans.items()})
-    return spool, faults, spans, major, waited, spent
+    return spool, faults, spans, major, waited, asleep, spent
 
 
 def read_in(faults):
@@ -82,13 +86,13 @@ assert not swaps("fits", 24)[1], "faults that wait for nothing are no operations
 
 # ---- it does not fit into its control group: nobody's doing, and the limit is named ----
 for name, kind, options in (("limit", "private", ()), ("shared", "shared", ()), ("light", "private", ("--light",))):
-    spool, faults, spans, major, waited, spent = swaps(name, 64, kind=kind, options=options)
+    spool, faults, spans, major, waited, asleep, spent = swaps(name, 64, kind=kind, options=options)
     assert major > 1000, major
     assert 0.95 * major <= len(read_in(faults)), (len(read_in(faults)), major)
     assert spans["EVICTION_AT_OWN_LIMIT"] > 10 * spans["EVICTION"], spans
     # of a fault the part before its request is missing
     # (and on a busy machine some lose their CPU behind it, before their end is seen)
-    assert 0.6 * waited < spent < 1.5 * waited, (waited, spent)
+    assert 0.8 * asleep < spent < 1.5 * waited, (waited, asleep, spent)
     assert spans["EVICTION_AT_OWN_LIMIT"] and spans["RECLAIM_AT_OWN_LIMIT"] > 10 * spans["RECLAIM"], spans
     assert sum(spans.values()) > 0.6 * spent, (spans, spent)
     pages, what = limits(spool)["pagecache:eviction at own limit"]
@@ -161,7 +165,7 @@ while major < 500:  # whose memory is swapped out is the kernel's choice: beside
     atexit.register(neighbour.wait)
     atexit.register(neighbour.kill)
     assert neighbour.stdout.readline() == "ready\n"
-    spool, faults, spans, major, waited, spent = swaps(f"beside-{runs}", 24)
+    spool, faults, spans, major, _waited, _asleep, spent = swaps(f"beside-{runs}", 24)
     neighbour.kill()
     neighbour.wait()
     runs += 1

@@ -171,7 +171,7 @@ static int plain_references(struct engine *e, struct class **sorted)
 	for (uint32_t i = 0; !rc && i < e->classes.n; i++) {
 		struct class *c = sorted[i];
 
-		if (!fall_back || c->durations.n >= REFERENCE_FEW)
+		if (!fall_back || (class_has_path(&c->key) && c->durations.n >= REFERENCE_FEW))
 			e->references[c->tally] = references_new(e, unheld_of(c), &c->fastest);
 		else
 			e->references[c->tally] = of_pool(e, pool_of(&widths, i));

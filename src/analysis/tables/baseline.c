@@ -158,7 +158,7 @@ bool baseline_reference(const struct baseline *b, const struct class_key *key, b
 	uint64_t mean, error;
 
 	/* without enough of them the widest is used */
-	for (int w = 0; w < N_WIDTHS && (!c || c->n < REFERENCE_FEW); w++) {
+	for (int w = !class_has_path(key); w < N_WIDTHS && (!c || c->n < REFERENCE_FEW); w++) {
 		const struct baseline_class *wider = find(b, key, w);
 
 		if (!wider || !wider->n)

@@ -67,7 +67,8 @@ void class_key_make(const struct operation *op, const struct regions *regions, e
 						  (uint64_t)key->size_class << 16 |
 						  (uint64_t)key->direct << 24);
 	key->flagged = hash_mix(key->coarse, (uint64_t)key->issued | (uint64_t)key->waited << 1);
-	key->fine = hash_mix(key->flagged, op->signature);
+	key->fine = op->cells & cells_of_eviction() ? key->flagged
+						    : hash_mix(key->flagged, op->signature);
 }
 
 int classes_get(struct classes *c, const struct class_key *key, uint32_t *index)

@@ -15,7 +15,7 @@
 struct class_key {
 	uint64_t coarse;  /* function, mode, size class, O_DIRECT, result */
 	uint64_t flagged; /* coarse + issued a bio, waited for a bio */
-	uint64_t fine;	  /* flagged + signature */
+	uint64_t fine;	  /* flagged + signature; = flagged: the path says nothing */
 	uint64_t name;	  /* hash of the function's name */
 	uint32_t region;  /* of the function */
 	uint8_t mode;
@@ -25,6 +25,15 @@ struct class_key {
 	bool issued;
 	bool waited; /* for a request that it issued */
 };
+
+/*
+ * Are operations of KEY compared with those of the same path? Not those that waited for pages which
+ * were pushed out of memory: with the pages they would have gone the way of a hit.
+ */
+static inline bool class_has_path(const struct class_key *key)
+{
+	return key->fine != key->flagged;
+}
 
 /* The fastest finished operation, without its waits for others: ties by begin, then location. */
 struct fastest {

@@ -24,7 +24,7 @@ struct region_info {
 	bool bio_explains;    /* time in it is a wait for block I/O while a bio is in flight */
 	bool everywhere;      /* waits for all file systems and devices: sync */
 	bool only_waits;      /* an operation of its own is recorded only if it waits */
-	bool is_memory_fault; /* see memory_fault_settle() */
+	bool is_memory_fault; /* see shortage_settle_fault() */
 	bool reaps;	      /* waits for asynchronous operations that were submitted before */
 };
 

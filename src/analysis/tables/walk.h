@@ -68,6 +68,12 @@ void level_regions_finish(struct operation *op);
  * or for what was swapped out. A fault that finds its memory costs next to nothing, so its own work
  * and the wake-up behind the wait count as what it waited for.
  */
-void memory_fault_settle(struct operation *op);
+void shortage_settle_fault(struct operation *op);
+/*
+ * OP waited for pages that were pushed out of memory. With the pages it would have been a hit: what
+ * it does to read them again (it takes memory, asks the file system where they are, makes requests,
+ * is woken) counts as that wait, too.
+ */
+void shortage_settle_read(struct operation *op);
 
 #endif
