@@ -516,6 +516,40 @@ static void evicted_would_be_hits(void **state)
 	finish(t, r);
 }
 
+/*
+ * Where there is no hit to compare with, nor another kind of miss, all but the copying is lost: to
+ * who pushed the pages out, or to the limit.
+ */
+static void misses_alone(void **state)
+{
+	(void)state;
+	for (int at_limit = 0; at_limit < 2; at_limit++) {
+		const char *wait =
+			at_limit ? "pagecache:eviction at own limit" : "pagecache:eviction";
+		struct eta_trace *t = memory_trace_new("misses");
+		uint32_t a = memory_thread(t, 1, 1);
+		const struct slowdown *s;
+		struct analysis *r;
+
+		/* 20 us each in the page cache and at the device, 5 until it has a CPU */
+		for (uint64_t at = 0; at < 2000000; at += 100000) {
+			operation_begins(t, a, at);
+			memory_enter(t, a, at + 100, "pagecache:readahead");
+			waits_for(t, a, at + 20100, 20000, wait, at_limit ? 0 : 99);
+			memory_enter(t, a, at + 40100, "cpu:wake-up");
+			memory_leave(t, a, at + 45100, "cpu:wake-up");
+			memory_leave(t, a, at + 45100, "pagecache:readahead");
+			memory_leave(t, a, at + 45200, "vfs:sys_pwrite64");
+		}
+		r = analyse(t, &score_by_default);
+		s = &thread(r, a)->slowdown;
+		/* a hit copies 4096 bytes in 614 ns */
+		assert_int_equal(s->lost_ns, 20 * (45000 - 614));
+		assert_int_equal(at_limit ? s->limit_ns : s->interference_ns, s->lost_ns);
+		finish(t, r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -530,6 +564,7 @@ int main(void)
 		cmocka_unit_test(named_are_others),
 		cmocka_unit_test(work_comes_with_the_wait),
 		cmocka_unit_test(evicted_would_be_hits),
+		cmocka_unit_test(misses_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

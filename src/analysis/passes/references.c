@@ -162,16 +162,16 @@ static struct durations *unheld_of(struct class *c)
 /* All kinds but solo and baseline, which start from supported. */
 static int plain_references(struct engine *e, struct class **sorted)
 {
-	/* The minimum needs no support, so nothing falls back for it. */
-	bool fall_back =
-		e->options.reference != REFERENCE_MIN && e->options.similar != SIMILAR_PAPER;
+	/* The minimum needs no support, so only who has no path falls back for it. */
+	uint64_t few = e->options.reference != REFERENCE_MIN ? REFERENCE_FEW : 0;
+	bool fall_back = e->options.similar != SIMILAR_PAPER;
 	struct widths widths = { 0 };
 	int rc = fall_back ? widths_new(&widths, sorted, e->classes.n, false) : 0;
 
 	for (uint32_t i = 0; !rc && i < e->classes.n; i++) {
 		struct class *c = sorted[i];
 
-		if (!fall_back || (class_has_path(&c->key) && c->durations.n >= REFERENCE_FEW))
+		if (!fall_back || (class_has_path(&c->key) && c->durations.n >= few))
 			e->references[c->tally] = references_new(e, unheld_of(c), &c->fastest);
 		else
 			e->references[c->tally] = of_pool(e, pool_of(&widths, i));

@@ -31,16 +31,31 @@ static void loss_of(const struct operation_record *op, const struct reference *r
 
 /* ---- what others caused ---- */
 
-/* A throttled write computes its pause: work that the wait caused. */
-static bool is_throttled(const struct operation_record *op)
+/*
+ * The wait in the page cache that caused what OP did beside it: reading evicted pages again,
+ * computing the pause of throttling. N_CELLS: none.
+ */
+static enum cell cause_of_work(const struct operation_record *op)
 {
-	return time_in(op, CELL_PAGECACHE_DIRTY_THROTTLING);
+	if (time_in(op, CELL_PAGECACHE_EVICTION))
+		return CELL_PAGECACHE_EVICTION;
+	return time_in(op, CELL_PAGECACHE_DIRTY_THROTTLING) ? CELL_PAGECACHE_DIRTY_THROTTLING
+							    : N_CELLS;
+}
+
+/* The cells of that work, as far as it is not in the wait's (shortage_settle_read()). */
+static uint64_t cells_of_work(enum cell cause)
+{
+	if (cause == CELL_PAGECACHE_EVICTION)
+		return 1ull << CELL_VFS_NONE | 1ull << CELL_PAGECACHE_NONE;
+	return cause == CELL_PAGECACHE_DIRTY_THROTTLING ? 1ull << CELL_PAGECACHE_NONE : 0;
 }
 
 /* Sums contended time by cell over the stretches; returns the set of cells with any. */
 static uint64_t contended_time(const struct sweep_thread *l, uint64_t ns[N_CELLS])
 {
 	uint64_t whole = 0, left, cells;
+	enum cell cause = cause_of_work(&l->op);
 
 	if (l->file.unchanged && l->file.overlaps)
 		whole = l->op.cells & cells_of_group(GROUP_FILE);
@@ -60,10 +75,15 @@ static uint64_t contended_time(const struct sweep_thread *l, uint64_t ns[N_CELLS
 		ns[c] += l->op.stretches[i].ns;
 		cells |= 1ull << c;
 	}
-	if (is_throttled(&l->op) && cells >> CELL_PAGECACHE_DIRTY_THROTTLING & 1 &&
-	    time_in(&l->op, CELL_PAGECACHE_NONE)) {
-		cells |= 1ull << CELL_PAGECACHE_NONE;
-		ns[CELL_PAGECACHE_NONE] = l->op.ns[CELL_PAGECACHE_NONE];
+	if (cause == CELL_PAGECACHE_EVICTION || (cause < N_CELLS && cells >> cause & 1)) {
+		uint64_t work = l->op.cells & cells_of_work(cause);
+
+		cells |= work;
+		while (work) {
+			enum cell c = cell_next(&work);
+
+			ns[c] = l->op.ns[c];
+		}
 	}
 	return cells;
 }
@@ -329,6 +349,7 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, const struct los
 		       enum cell c, int64_t amount, int64_t overlap[N_WEIGHTS + 1])
 {
 	int64_t outside = c == CELL_NET_SERVER ? outside_of(l, amount) : 0;
+	enum cell cause = cause_of_work(&l->op);
 	uint64_t weights[2] = { 0 };
 	int64_t parts[2];
 
@@ -336,8 +357,8 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, const struct los
 				     (uint64_t)outside, 0) < 0)
 		s->rc = -ENOMEM;
 	amount -= outside;
-	if (c == CELL_PAGECACHE_NONE && is_throttled(&l->op))
-		c = CELL_PAGECACHE_DIRTY_THROTTLING; /* the work has the culprits of the wait */
+	if (cells_of_work(cause) >> c & 1)
+		c = cause; /* the work has the culprits of the wait */
 	for (uint32_t i = 0; i < l->weights.named.n; i++)
 		if (l->weights.named.list[i].key >> CULPRIT_BITS == c)
 			weights[0] += l->weights.named.list[i].ns;
