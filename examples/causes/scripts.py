@@ -209,16 +209,20 @@ while True:
     os.link(sys.argv[1] + "/data/one", name)
     os.unlink(name)
 """
-# a database that maps its file: all of it changes, and is written
+# databases that map their files, and sync each page that they change
 MAPPED_FOREVER = """
-import mmap, os, sys
-fd = os.open(sys.argv[1] + "/shared", os.O_CREAT | os.O_RDWR)
+import ctypes, mmap, os, signal, sys
+for i in range(3):
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        break
+fd = os.open(f"{sys.argv[1]}/shared.{os.getpid()}", os.O_CREAT | os.O_RDWR)
 os.ftruncate(fd, 8 << 20)
 pages, k = mmap.mmap(fd, 8 << 20), 0
 while True:
     for i in range(0, 8 << 20, 4096):
         pages[i] = k % 250
-    pages.flush()
+        pages.flush(i, 4096)
     k += 1
 """
 RANGES_FOREVER = """
