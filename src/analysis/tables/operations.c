@@ -177,7 +177,7 @@ static int operation_end(struct walk *w, const struct eta_event *e, uint64_t sig
 	if (w->regions->info[w->op.region].is_memory_fault)
 		shortage_settle_fault(&w->op);
 	else if (w->sink.others && w->op.cells & cells_of_eviction())
-		shortage_settle_read(&w->op);
+		shortage_settle_read(&w->op, w->regions->light);
 	w->root = NO_OPERATION;
 	return w->sink.operation(w->sink.arg, &w->op);
 }

@@ -86,7 +86,9 @@ static uint64_t copying_ns(uint64_t bytes)
 	return bytes * 3 / 20;
 }
 
-void shortage_settle_read(struct operation *op)
+#define CALL_NS 2000 /* what a call on a hit takes beside the copying, about */
+
+void shortage_settle_read(struct operation *op, bool in_call)
 {
 	static const enum cell work[] = { CELL_VFS_SPIN_LOCK, CELL_FS_NONE, CELL_BLOCK_NONE,
 					  CELL_CPU_WAKE_UP };
@@ -95,6 +97,8 @@ void shortage_settle_read(struct operation *op)
 	enum cell to = at_limit ? CELL_PAGECACHE_EVICTION_AT_OWN_LIMIT : CELL_PAGECACHE_EVICTION;
 
 	move(op, CELL_PAGECACHE_NONE, copying_ns(op->bytes), to);
+	if (in_call)
+		move(op, CELL_USER_NONE, copying_ns(op->bytes) + CALL_NS, to);
 	for (size_t i = 0; i < sizeof(work) / sizeof(*work); i++)
 		move(op, work[i], 0, to);
 }

@@ -72,8 +72,8 @@ void shortage_settle_fault(struct operation *op);
 /*
  * OP waited for pages that were pushed out of memory. With the pages it would have been a hit: what
  * it does to read them again (it takes memory, asks the file system where they are, makes requests,
- * is woken) counts as that wait, too.
+ * is woken) counts as that wait, too. IN_CALL: of what the kernel does only waits are known.
  */
-void shortage_settle_read(struct operation *op);
+void shortage_settle_read(struct operation *op, bool in_call);
 
 #endif
