@@ -123,6 +123,12 @@ static uint64_t random_reads(const struct file_habit *f)
 	return waits_small(f, o) ? o->waited_ns : 0;
 }
 
+/* Are they faults on mapped pages? These have no block size, and advice of their own. */
+static bool is_mapped(const struct habit_calls *c)
+{
+	return 2 * c->mapped > c->n;
+}
+
 static void tell_random_reads(const struct file_habit *f, const char *name, char *text, size_t size)
 {
 	const struct habit_order *o = &READS(f)->elsewhere;
@@ -130,10 +136,11 @@ static void tell_random_reads(const struct file_habit *f, const char *name, char
 	snprintf(
 		text, size,
 		"%s of %s random reads of %s of %s wait for the device, %s each: several at a time "
-		"(threads, io_uring, posix_fadvise WILLNEED), or in the order of their offsets.",
+		"(threads, %s WILLNEED), or in the order of their offsets.",
 		report_count(o->waited).text, report_count(o->n).text,
 		mean_bytes(o->bytes, o->n).text, name,
-		report_duration((int64_t)(o->waited_ns / o->waited)).text);
+		report_duration((int64_t)(o->waited_ns / o->waited)).text,
+		is_mapped(READS(f)) ? "madvise" : "io_uring, posix_fadvise");
 }
 
 static uint64_t no_readahead(const struct file_habit *f)
@@ -150,10 +157,12 @@ static void tell_no_readahead(const struct file_habit *f, const char *name, char
 
 	snprintf(text, size,
 		 "%s is read in sequence, %s at a time, and %s of %s reads wait for the device%s: "
-		 "read larger blocks%s.",
+		 "%s.",
 		 name, mean_bytes(o->bytes, o->n).text, report_count(o->waited).text,
 		 report_count(o->n).text, direct ? " (O_DIRECT)" : "",
-		 direct ? ", or without O_DIRECT" : ", or posix_fadvise SEQUENTIAL");
+		 is_mapped(READS(f)) ? "madvise SEQUENTIAL"
+		 : direct	     ? "read larger blocks, or without O_DIRECT"
+				     : "read larger blocks, or posix_fadvise SEQUENTIAL");
 }
 
 static uint64_t read_again(const struct file_habit *f)
@@ -171,10 +180,10 @@ static void tell_read_again(const struct file_habit *f, const char *name, char *
 	const struct habit_calls *c = READS(f);
 
 	snprintf(text, size,
-		 "%s are read of %s's first %s, %.1f times as much: keep it in memory, or map it.",
+		 "%s are read of %s's first %s, %.1f times as much: keep it in memory%s.",
 		 report_bytes((double)c->bytes).text, name,
 		 report_bytes((double)f->habit.read_end).text,
-		 (double)c->bytes / (double)f->habit.read_end);
+		 (double)c->bytes / (double)f->habit.read_end, is_mapped(c) ? "" : ", or map it");
 }
 
 static uint64_t misaligned_of(const struct habit_calls *c)

@@ -27,14 +27,17 @@ static int habits_open(struct habits *h, const struct eta_defs *defs)
 	h->functions = calloc(n, sizeof(*h->functions));
 	h->kinds = calloc(n, sizeof(*h->kinds));
 	h->system_calls = calloc(n, sizeof(*h->system_calls));
+	h->faults = calloc(n, sizeof(*h->faults));
 	h->positions = calloc(handles, sizeof(*h->positions));
 	h->position_of = calloc(handles, sizeof(*h->position_of));
-	if (!h->functions || !h->kinds || !h->system_calls || !h->positions || !h->position_of)
+	if (!h->functions || !h->kinds || !h->system_calls || !h->faults || !h->positions ||
+	    !h->position_of)
 		return -ENOMEM;
 	h->n_functions = n;
 	h->n_handles = handles;
 	for (uint32_t i = 0; i < defs->n_regions; i++) {
 		h->system_calls[i] = is_system_call(defs->regions[i].name);
+		h->faults[i] = strncmp(defs->regions[i].name, "pagecache:mmap ", 15) == 0;
 	}
 	return 0;
 }
@@ -62,6 +65,7 @@ void habits_free(struct habits *h)
 	free(h->functions);
 	free(h->kinds);
 	free(h->system_calls);
+	free(h->faults);
 	free(h->positions);
 	free(h->position_of);
 	memset(h, 0, sizeof(*h));
@@ -192,6 +196,7 @@ int habits_add(struct habits *h, const struct eta_defs *defs, const struct opera
 	}
 	f->calls[kind].n++;
 	f->calls[kind].ns += ns;
+	f->calls[kind].mapped += h->faults[op->region];
 	if (kind == HABIT_READ || kind == HABIT_WRITE)
 		add_access(f, kind, op, offset);
 	if (kind == HABIT_WRITE) {
@@ -233,6 +238,7 @@ static void calls_add(struct habit_calls *sum, const struct habit_calls *more)
 	sum->direct += more->direct;
 	sum->misaligned += more->misaligned;
 	sum->synchronous += more->synchronous;
+	sum->mapped += more->mapped;
 }
 
 static void file_add(struct habit *sum, const struct habit *more)

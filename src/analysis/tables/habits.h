@@ -22,6 +22,7 @@ struct habit_calls {
 	} sequential, elsewhere;	    /* begins where the last one ended, or elsewhere */
 	uint64_t direct, misaligned;	    /* O_DIRECT; not on borders of pages */
 	uint64_t synchronous;		    /* O_SYNC, O_DSYNC */
+	uint64_t mapped;		    /* faults on mapped pages */
 };
 
 /* What was done to a file. */
@@ -54,6 +55,7 @@ struct habits {
 	uint32_t n_handles;
 	uint8_t *kinds;	    /* per region: 1 + enum habit_kind, by its name */
 	bool *system_calls; /* per region: a transfer by such a call, by its name */
+	bool *faults;	    /* the same: on mapped pages */
 };
 
 /* Notes OP on FILE by LOCATION. 0 or -ENOMEM. */
