@@ -489,6 +489,7 @@ EXTRA_DIST += \
 	tests/page.mjs \
 	tests/page.py \
 	tests/kernel_spool.py \
+	tests/renames.py \
 	tests/waits.py \
 	tests/kernel_turn.py \
 	tests/get-sources.sh \

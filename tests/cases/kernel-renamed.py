@@ -9,22 +9,10 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
 from kernel import need_bpf, nothing_lost, path
+from renames import RENAMES
 
 need_bpf()
-PROGRAM = """
-import os, sys
-os.chdir(sys.argv[1])
-def use(name, times):
-    fd = os.open(name, os.O_CREAT | os.O_WRONLY)
-    for i in range(times):
-        os.pwrite(fd, bytes(4096), 0)
-        os.fsync(fd)
-    os.close(fd)
-use("draft", 1)
-os.rename("draft", "log")
-use("log", 100)
-os.rename("log", "late")
-use("late", 1)
+PROGRAM = RENAMES + """
 for i in range(50):
     os.close(os.open("late", os.O_RDONLY))
 for i in range(20):  # most file systems give a new file the inode of the one that was removed last

@@ -7,33 +7,19 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
+from renames import RENAMES
 from scratch import path
 
 if os.environ.get("SCI_SANITIZED"):
     print("skipped: a sanitized program cannot preload the tracer")
     sys.exit(77)
-PROGRAM = """
-import os, sys
-os.chdir(sys.argv[1])
-def use(name, times):
-    fd = os.open(name, os.O_CREAT | os.O_WRONLY)
-    for i in range(times):
-        os.pwrite(fd, bytes(4096), 0)
-        os.fsync(fd)
-    os.close(fd)
-use("draft", 1)
-os.rename("draft", "log")
-use("log", 100)
-os.rename("log", "late")
-use("late", 1)
-"""
 
 
 def run(*words):
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
-run("sci-record", "-q", "--no-kernel", "-o", path("run"), "--", "/usr/bin/python3", "-c", PROGRAM, path(""))
+run("sci-record", "-q", "--no-kernel", "-o", path("run"), "--", "/usr/bin/python3", "-c", RENAMES, path(""))
 trace = path("run/unified.otf2")
 defined = run("otf2-print", "-G", trace)
 inodes = set()

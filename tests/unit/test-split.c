@@ -485,35 +485,45 @@ static void reading(struct eta_trace *t, uint32_t l, uint64_t begin, const char 
 		request_of(t, l, begin + 50, begin + 450, 1);
 		waits_for(t, l, begin + 60, 400, reason, who);
 	}
-	memory_leave(t, l, begin + (reason ? 500 : 100), "vfs:sys_pwrite64");
+	/* for WHO, it has 50 more to do than a hit beside the wait */
+	memory_leave(t, l, begin + (who ? 550 : reason ? 500 : 100), "vfs:sys_pwrite64");
 }
 
 /*
  * Pages that others pushed out would have been there: what reading them again takes is measured
  * against hits, also where the thread has misses of its own, which cost as much.
  */
-static void evicted_would_be_hits(void **state)
+static void evicted_by(enum reference_kind reference)
 {
+	struct analysis_options options = score_by_default;
 	struct eta_trace *t = memory_trace_new("evicted");
 	uint32_t a = memory_thread(t, 1, 1);
 	const struct thread_score *s;
 	struct analysis *r;
 	uint64_t at = 0;
 
-	(void)state;
+	options.reference = reference;
 	for (int i = 0; i < 20; i++)
 		reading(t, a, at += 1000, NULL, 0);
 	for (int i = 0; i < 20; i++)
 		reading(t, a, at += 1000, "block:device", 0);
 	for (int i = 0; i < 10; i++)
 		reading(t, a, at += 1000, "pagecache:eviction", 99);
-	r = analyse(t, &score_by_default);
+	r = analyse(t, &options);
 	s = thread(r, a);
-	assert_int_equal(s->slowdown.interference_ns, 10 * 400);
-	assert_int_equal(s->slowdown.lost_ns, 10 * 400);
+	assert_int_equal(s->slowdown.interference_ns, 10 * 450);
+	assert_int_equal(s->slowdown.lost_ns, 10 * 450);
 	/* its own misses are long paths */
 	assert_int_equal(s->slowdown.path_ns, 20 * 400);
 	finish(t, r);
+}
+
+static void evicted_would_be_hits(void **state)
+{
+	(void)state;
+	evicted_by(REFERENCE_SUPPORTED);
+	evicted_by(REFERENCE_MIN);
+	evicted_by(REFERENCE_SOLO);
 }
 
 /*

@@ -201,7 +201,9 @@ static int solo_references(struct engine *e, struct class **sorted)
 		struct reference **headline = &e->references[c->tally].by[BY_HEADLINE];
 		struct pooled *p = pool_of(&widths, i);
 
-		if (c->solo.n >= REFERENCE_FEW) {
+		bool own = class_has_path(&c->key) || e->options.similar == SIMILAR_PAPER;
+
+		if (own && c->solo.n >= REFERENCE_FEW) {
 			*headline = solo_new(e, &c->solo, &c->solo_fastest);
 		} else if (e->options.similar == SIMILAR_PAPER || p->durations.n < REFERENCE_FEW) {
 			(*headline)->low_confidence = true;

@@ -1,5 +1,4 @@
-/* Operations for which memory was short: what they do because of that is what the shortage costs.
- */
+/* Operations for which memory was short: all that they do because of that is its cost. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "walk.h"
 
