@@ -144,8 +144,11 @@ static int put_own_limit(FILE *out, const struct analysis *a, unsigned width)
 		snprintf(line, sizeof(line), "%s: %s, %s%s in all: %.400s",
 			 eta_level_name(l->level), word_of_reason(eta_reason_name(l->reason)),
 			 report_duration((int64_t)l->ns).text,
-			 /* the score counts what a miss costs beside it, too */
-			 l->reason == ETA_REASON_EVICTION_AT_OWN_LIMIT ? " of waiting" : "",
+			 /* the score counts what the operations did beside it, too */
+			 l->reason == ETA_REASON_EVICTION_AT_OWN_LIMIT ||
+					 l->reason == ETA_REASON_RECLAIM_AT_OWN_LIMIT
+				 ? " of waiting"
+				 : "",
 			 l->what);
 		report_wrapped(out, line, true, width);
 	}

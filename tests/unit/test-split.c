@@ -431,8 +431,8 @@ static void named_are_others(void **state)
 
 /*
  * Reading in again what was pushed out is as little the operation's own as the wait for it, and so
- * is finding out how long to pause, where the pause is others'. What comes with another wait is
- * its own.
+ * is finding out how long to pause, or using pages just given back, where the wait for that is
+ * others', or a limit's. What comes with another wait is its own.
  */
 static void work_comes_with_the_wait(void **state)
 {
@@ -440,14 +440,17 @@ static void work_comes_with_the_wait(void **state)
 		const char *reason;
 		uint64_t who;
 		int64_t interference_ns; /* of 300 ns of waiting and 200 of work */
+		int64_t limit_ns;
 	} cases[] = {
-		{ "pagecache:eviction", 99, 500 },
-		{ "pagecache:eviction", 0, 500 },
-		{ "pagecache:dirty throttling", 99, 500 },
-		{ "pagecache:dirty throttling", 0, 0 },
-		{ "pagecache:reclaim", 99, 300 },
-		{ "pagecache:other lock", 99, 300 },
-		{ NULL, 0, 0 },
+		{ "pagecache:eviction", 99, 500, 0 },
+		{ "pagecache:eviction", 0, 500, 0 },
+		{ "pagecache:dirty throttling", 99, 500, 0 },
+		{ "pagecache:dirty throttling", 0, 0, 0 },
+		{ "pagecache:reclaim", 99, 500, 0 },
+		{ "pagecache:reclaim", 0, 0, 0 },
+		{ "pagecache:reclaim at own limit", 0, 0, 500 },
+		{ "pagecache:other lock", 99, 300, 0 },
+		{ NULL, 0, 0, 0 },
 	};
 
 	(void)state;
@@ -466,6 +469,7 @@ static void work_comes_with_the_wait(void **state)
 			fail_msg("%s for %d: %lld of %lld ns", cases[i].reason ?: "nothing",
 				 (int)cases[i].who, (long long)s->slowdown.interference_ns,
 				 (long long)s->slowdown.lost_ns);
+		assert_int_equal(s->slowdown.limit_ns, cases[i].limit_ns);
 		/* whose the wait is, the work is, too */
 		assert_int_equal(s->slowed_ns, cases[i].interference_ns);
 		if (cases[i].who) {

@@ -49,6 +49,8 @@ void contended_put(struct packet *p, const struct contended *c)
 		packet_put(p, in->n);
 		for (int k = 0; k < N_REFERENCES; k++)
 			packet_put(p, in->left[k]);
+		packet_put(p, in->limited_ns);
+		packet_put(p, in->n_limited);
 	}
 }
 
@@ -86,6 +88,8 @@ int contended_take(struct packet *p, struct contended **sum)
 		in->n += packet_take(p);
 		for (int k = 0; k < N_REFERENCES; k++)
 			in->left[k] += packet_take(p);
+		in->limited_ns += packet_take(p);
+		in->n_limited += packet_take(p);
 	}
 	return rc ? rc : p->rc;
 }

@@ -33,14 +33,15 @@ static void loss_of(const struct operation_record *op, const struct reference *r
 
 /*
  * The wait in the page cache that caused what OP did beside it: reading evicted pages again,
- * computing the pause of throttling. N_CELLS: none.
+ * computing the pause of throttling, using pages that were just given back. N_CELLS: none.
  */
 static enum cell cause_of_work(const struct operation_record *op)
 {
 	if (time_in(op, CELL_PAGECACHE_EVICTION))
 		return CELL_PAGECACHE_EVICTION;
-	return time_in(op, CELL_PAGECACHE_DIRTY_THROTTLING) ? CELL_PAGECACHE_DIRTY_THROTTLING
-							    : N_CELLS;
+	if (time_in(op, CELL_PAGECACHE_DIRTY_THROTTLING))
+		return CELL_PAGECACHE_DIRTY_THROTTLING;
+	return time_in(op, CELL_PAGECACHE_RECLAIM) ? CELL_PAGECACHE_RECLAIM : N_CELLS;
 }
 
 /* The cells of that work, as far as it is not in the wait's (shortage_settle_read()). */
@@ -48,7 +49,7 @@ static uint64_t cells_of_work(enum cell cause)
 {
 	if (cause == CELL_PAGECACHE_EVICTION)
 		return 1ull << CELL_VFS_NONE | 1ull << CELL_PAGECACHE_NONE;
-	return cause == CELL_PAGECACHE_DIRTY_THROTTLING ? 1ull << CELL_PAGECACHE_NONE : 0;
+	return cause == N_CELLS ? 0 : 1ull << CELL_PAGECACHE_NONE;
 }
 
 /* Sums contended time by cell over the stretches; returns the set of cells with any. */
@@ -521,6 +522,8 @@ static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss
 		rc = note_contended(l, loss, contended, interference_ns);
 	if (!rc && loss->own)
 		rc = loss_note_own(l, loss);
+	if (!rc && loss->limited)
+		rc = loss_note_limited(l, loss);
 	if (!rc && blames)
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
@@ -552,7 +555,7 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 	int64_t taken_ns;
 	int rc = 0;
 
-	loss.cells = loss.contended = loss.completed = loss.parted = loss.own = 0;
+	loss.cells = loss.contended = loss.completed = loss.parted = loss.own = loss.limited = 0;
 	loss.parted_ns = interference_ns;
 	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.interference_ns;
 	if (r->known)
@@ -570,10 +573,11 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		blames = l->lost_cells && overlapped_anybody(l, contended);
 		if (l->lost_cells)
 			loss_leave_own(s, l, &loss);
+		loss_to_limit(e, l, &loss);
 	}
 	loss.blamed =
 		(e->options.version_1 ? loss.cells : loss.contended) & ~cells_of_group(GROUP_LIMIT);
-	if (contended || blames || loss.own || e->options.n_bins)
+	if (contended || blames || loss.own || loss.limited || e->options.n_bins)
 		rc = attribute_shared(s, l, &loss, contended, interference_ns, blames);
 	taken_ns = e->split ? taken_of(&loss) : 0;
 	if (e->split && r->known)

@@ -19,6 +19,7 @@ struct loss {
 	uint64_t own; /* of those that are others' by nature, where some was the thread's own: */
 	uint64_t own_ns[N_CELLS];      /* how much time */
 	uint64_t own_lost_ns[N_CELLS]; /* how much of what was lost */
+	uint64_t limited; /* those whose loss has gone to the cell of a limit */
 };
 
 /* What of T's operations was contended, made when it is first noted. NULL: no memory. */
@@ -31,6 +32,13 @@ struct contended *loss_contended(struct tally *t);
  */
 void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss);
 int loss_note_own(struct sweep_thread *l, const struct loss *loss);
+
+/*
+ * limit-work.c: of L's operation, if it reclaimed at its own limit, the work beside that becomes
+ * time lost to the limit, but for what others caused. Then notes it in L's tally. 0 or -ENOMEM.
+ */
+void loss_to_limit(const struct engine *e, const struct sweep_thread *l, struct loss *loss);
+int loss_note_limited(struct sweep_thread *l, const struct loss *loss);
 
 /* spread.c: adds LOSS, of L's operation, to the bins of its location. 0 or -ENOMEM. */
 int loss_spread(const struct engine *e, struct sweep_thread *l, const struct loss *loss);

@@ -22,10 +22,20 @@ static int64_t contended_in(const struct tally *t, const struct reference *r, in
 	return in ? lost_in(in->ns, in->n, r, c) - (int64_t)in->left[k] : 0;
 }
 
+/* What was lost in C, but to a limit: beside reclaim at it. */
+static int64_t limited_in(const struct tally *t, const struct reference *r, int c)
+{
+	const struct contended_cell *in =
+		t->contended ? contended_at(t->contended, (enum cell)c) : NULL;
+
+	return in ? lost_in(in->limited_ns, in->n_limited, r, c) : 0;
+}
+
 /* What limits set on it took. */
 static int64_t limit_in(const struct tally *t, const struct reference *r, int c)
 {
-	return cell_table[c].group == GROUP_LIMIT ? lost_in(t->cell_ns[c], t->n, r, c) : 0;
+	return cell_table[c].group == GROUP_LIMIT ? lost_in(t->cell_ns[c], t->n, r, c)
+						  : limited_in(t, r, c);
 }
 
 int64_t tally_counted(const struct tally *t, const struct class_references *refs, int k)
@@ -70,8 +80,10 @@ void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 		enum cell c = cell_next(&cells);
 		int64_t lost = lost_in(t->cell_ns[c], t->n, r, c);
 		int64_t contended = contended_in(t, r, BY_HEADLINE, c);
+		int64_t limited = limited_in(t, r, c);
 
-		s->cell_ns[c] += lost;
+		s->cell_ns[c] += lost - limited;
+		s->cell_ns[CELL_PAGECACHE_RECLAIM_AT_OWN_LIMIT] += limited;
 		s->lost_ns += lost;
 		s->interference_cell_ns[c] += contended;
 		s->interference_ns += contended;
