@@ -28,10 +28,10 @@ class Place:
     def program(self, name):
         return os.path.join(self.programs, name)
 
-    def clear(self, keep=None):
-        """Empties the folder, but for the entry KEEP."""
+    def clear(self, keep=()):
+        """Empties the folder, but for entries whose names end in one of KEEP."""
         for entry in os.scandir(self.folder):
-            if entry.name == keep:
+            if entry.name.endswith(tuple(keep)):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path)

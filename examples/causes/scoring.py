@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import json
 import os
+import shutil
 import subprocess
 
 from conditions import Failed, end_group
@@ -89,6 +90,7 @@ def record(place, command, name="trace"):
     on a disk.
     """
     out = os.path.join(place.folder, name)
+    shutil.rmtree(out, ignore_errors=True)
     # a group of its own: if this is interrupted, nothing of it keeps files open
     with subprocess.Popen(["sci-record", "-q", *place.options, "-o", out, "--", *command], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0) as child:

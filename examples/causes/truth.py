@@ -55,7 +55,7 @@ def arguments():
     parser.add_argument("--csv", metavar="FILE", help="the table as csv, too")
     parser.add_argument("--reports", metavar="DIR",
                         help="what sci-analyze prints of the run that is shown and of one alone, two files per cause")
-    parser.add_argument("--keep", action="store_true", help="leave data and traces where they are")
+    parser.add_argument("--keep", action="store_true", help="leave traces where they are: of each cause the last ones")
     options = parser.parse_args()
     if options.repeat < 1:
         parser.error(f"--repeat={options.repeat}: a number from 1 on is needed")
@@ -73,7 +73,7 @@ def chosen(names):
     return [cause for cause in ALL if cause.name in wanted]
 
 
-BASELINE = "baseline"
+BASELINE, TRACE = ".baseline", ".trace"
 
 
 class Runs:
@@ -82,9 +82,10 @@ class Runs:
     def __init__(self, cause, place, options):
         self.cause, self.place, self.options = cause, place, options
         self.hogs = [["nice", "-n", "19", place.program("hogs"), "2"]] if options.busy else []
+        self.kept = (BASELINE, TRACE) if options.keep else (BASELINE,)
 
     def record(self, condition, threads, name, solo=False):
-        """Records the program as NAME; SOLO: without the commands beside it. The trace."""
+        """Records the program as CAUSE + NAME; SOLO: without the commands beside it. The trace."""
         with condition as made:
             self.cause.prepare(self.place, made, threads)
             made.run(["sync", "-f", made.data])  # what was written so far is not in the way
@@ -92,16 +93,17 @@ class Runs:
             others = [] if solo else made.beside
             around = [word for other in others for word in beside(other)] if made.traced else []
             with running(self.hogs + ([] if made.traced else others)):
-                return record(self.place, self.cause.command(self.place, made, threads, around=around), name)[0]
+                return record(self.place, self.cause.command(self.place, made, threads, around=around),
+                              self.cause.name + name)[0]
 
     def scores(self, condition, threads, n, baseline=None, solo=False):
         """Scores of N runs; BASELINE: a trace to score against. CONDITION makes it anew for each."""
         result = []
         for _ in range(n):
-            trace = self.record(condition(), threads, "trace", solo)
+            trace = self.record(condition(), threads, TRACE, solo)
             options = [f"--baseline={baseline}"] if baseline else []
             result.append(self.scored(trace, *options))
-            self.place.clear(keep=BASELINE)
+            self.place.clear(self.kept)
         return result
 
     def scored(self, trace, *options):
@@ -124,7 +126,7 @@ class Runs:
             return None, self.scores(condition, cause.solo_threads, n, solo=True)
         baseline = self.record(condition(), cause.solo_threads, BASELINE, solo=True)
         scores = [self.scored(baseline)]
-        self.place.clear(keep=BASELINE)
+        self.place.clear(self.kept)
         return baseline, scores + self.scores(condition, cause.solo_threads, n - 1, solo=True)
 
     def alone_ns(self, solo):
@@ -178,7 +180,7 @@ def judge(cause, place, options):
     """One row of the table."""
     runs, began = Runs(cause, place, options), time.monotonic()
     try:
-        place.clear()
+        place.clear(runs.kept if options.keep else ())
         baseline, solo = runs.solo()
         main = runs.main(cause.threads, cause.strength, baseline)
         scores = {cause.threads: median(main)}
