@@ -255,7 +255,7 @@ SCENES = [
           prepared=True, threads=1, strength=32, culprit=LIMIT, solo=plain),
     # memory without a file
     Cause("swapped", {("pagecache", "eviction at own limit"), ("pagecache", "reclaim at own limit")},
-          conditions.swapping, "swapped", threads=1, strength=32, culprit=LIMIT, solo=plain, before=FAIR),
+          conditions.swapping, "swapped", threads=1, strength=32, culprit=LIMIT, solo=plain, before=FAIR, baseline=True),
     Cause("swapped-beside", {("pagecache", "eviction"), ("pagecache", "reclaim")},
           # of two threads: what does not fit has to free memory, too
           others(conditions.swapping, ["{neighbour:swapped}", "-t", "2", "-n", FOREVER, "{data}/none"], bound=True), "swapped",

@@ -78,10 +78,13 @@ class Score:
     def is_quiet(self):
         """
         Of a run without others: nobody was in its way. That threads of the program want more CPUs than there are is so
-        alone, too.
+        alone, too, and a kernel that pushes pages out of memory by itself (DAMON) does so at any time.
         """
+        blamed_ns = sum(ns for _, ns in self.blame)
+        by_damon_ns = sum(ns for name, ns in self.blame if name.startswith("kdamond."))
         return self.level == "none" or \
-            (self.verdict == "cpu: run queue" and self.by_traced_ns * 2 > sum(ns for _, ns in self.blame))
+            (self.verdict == "cpu: run queue" and self.by_traced_ns * 2 > blamed_ns) or \
+            (self.verdict == "pagecache: eviction" and by_damon_ns * 2 > blamed_ns)
 
 
 def record(place, command, name="trace"):

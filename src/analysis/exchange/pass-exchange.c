@@ -30,6 +30,7 @@ static void put_location(struct packet *p, const struct location_result *r)
 	packet_put(p, c->regions);
 	packet_put(p, c->outside_ns);
 	packet_put(p, r->operations);
+	packet_put(p, r->faults);
 	packet_put(p, r->truncated);
 	packet_put(p, r->io_ns);
 	packet_put_list(p, r->host_ns, ETA_N_LEVELS);
@@ -52,6 +53,7 @@ static int take_location(struct packet *p, struct location_result *r)
 	c->regions = packet_take(p);
 	c->outside_ns = packet_take(p);
 	r->operations = packet_take(p);
+	r->faults = packet_take(p);
 	r->truncated = packet_take(p);
 	r->io_ns = packet_take(p);
 	packet_take_list(p, r->host_ns, ETA_N_LEVELS);

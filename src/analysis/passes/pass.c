@@ -235,6 +235,7 @@ static int on_operation(void *arg, const struct operation *op)
 	if (w->engine->options.squares)
 		add_squares(r, t, op);
 	r->operations++;
+	r->faults += w->engine->defs->regions[op->region].level == ETA_LEVEL_PAGECACHE;
 	r->io_ns += op->end_ns - op->begin_ns;
 	for (int l = 0; l < ETA_N_LEVELS; l++)
 		r->host_ns[l] += op->host_ns[l];

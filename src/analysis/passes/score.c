@@ -135,6 +135,7 @@ void engine_score_times(const struct engine *e, uint32_t location, struct thread
 	memcpy(t->host_ns, r->host_ns, sizeof(t->host_ns));
 	t->ready_ns = r->counts.outside_ns;
 	t->operations = r->operations;
+	t->calls = r->operations - r->faults;
 	t->truncated = r->truncated;
 }
 

@@ -23,6 +23,7 @@ struct location_result {
 	const void *worker; /* of the pass: whose class numbers the tallies have */
 	struct walk_counts counts;
 	uint64_t operations;
+	uint64_t faults; /* of them; how many a program has hangs on what is in memory */
 	uint64_t truncated;
 	uint64_t io_ns;
 	uint64_t host_ns[ETA_N_LEVELS];		      /* of it: a guest's, in its host */

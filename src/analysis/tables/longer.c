@@ -9,8 +9,8 @@
 #include "io-time.h"
 #include "src/common/share.h"
 
-/* Threads with more or fewer operations than that differ in what they do. */
-#define SAME_OPERATIONS_PERCENT 5
+/* Threads with more or fewer calls than that differ in what they do. */
+#define SAME_CALLS_PERCENT 5
 /* What is longer by less, or less of all the time at work, is what runs differ by. */
 #define LONGER_PERCENT 10
 #define LONGER_OF_ALL_PERCENT 5
@@ -28,8 +28,8 @@ static int by_work(const void *a, const void *b)
 
 	if (names)
 		return names;
-	if (x->operations != y->operations)
-		return x->operations > y->operations ? 1 : -1;
+	if (x->calls != y->calls)
+		return x->calls > y->calls ? 1 : -1;
 	if (x->first_ns != y->first_ns)
 		return x->first_ns > y->first_ns ? 1 : -1;
 	return (x->index > y->index) - (x->index < y->index);
@@ -44,7 +44,7 @@ static int add(struct baseline_times *times, const char *name, const struct thre
 
 	*to = (struct thread_times){
 		.name = tid ? strndup(name, (size_t)(tid - name)) : strdup(name),
-		.operations = t->operations,
+		.calls = t->calls,
 		.outside_ns = above(t->lifetime_ns, t->io_ns + asleep_ns),
 		.ready_ns = t->ready_ns,
 		.first_ns = t->first_ns,
@@ -56,7 +56,7 @@ static int add(struct baseline_times *times, const char *name, const struct thre
 	return 0;
 }
 
-/* MEMBER: by location, as io_times_of() has it; NULL: all. */
+/* MEMBER: by location, as io_times_of() has it; NULL: all, also those that only computed. */
 static int times_new(const struct analysis *a, const bool *member, struct baseline_times *out)
 {
 	struct baseline_times times = { calloc((size_t)a->n_threads + 1, sizeof(*times.list)), 0 };
@@ -71,7 +71,7 @@ static int times_new(const struct analysis *a, const bool *member, struct baseli
 	for (uint32_t i = 0; i < a->n_threads && !rc; i++) {
 		const struct thread_score *t = &a->threads[i];
 
-		if (t->scored && t->operations && (!member || member[t->location]))
+		if (t->scored && (!member || member[t->location]))
 			rc = add(&times, a->defs->locations[t->location].name, t,
 				 asleep_ns[t->location], i);
 	}
@@ -100,10 +100,9 @@ void baseline_times_free(struct baseline_times *times)
 
 static bool is_same_work(const struct thread_times *now, const struct thread_times *alone)
 {
-	uint64_t operations = above(now->operations, alone->operations) +
-			      above(alone->operations, now->operations);
+	uint64_t calls = above(now->calls, alone->calls) + above(alone->calls, now->calls);
 
-	return operations <= alone->operations * SAME_OPERATIONS_PERCENT / 100;
+	return calls <= alone->calls * SAME_CALLS_PERCENT / 100;
 }
 
 /* Is ALONE before NOW in the order, and too far from it? */
@@ -112,7 +111,7 @@ static bool is_before(const struct thread_times *alone, const struct thread_time
 	int names = strcmp(alone->name, now->name);
 
 	return names < 0 ||
-	       (!names && alone->operations < now->operations && !is_same_work(now, alone));
+	       (!names && alone->calls < now->calls && !is_same_work(now, alone));
 }
 
 /* Sums NOW, all of which must have one in ALONE; both in order. False: the runs differ. */

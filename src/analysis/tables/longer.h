@@ -5,17 +5,14 @@
 
 #include "analysis.h"
 
-/*
- * Of all of A's threads, those with operations: *OUT is the caller's, for baseline_times_free().
- * 0 or -ENOMEM.
- */
+/* Of all of A's threads. *OUT is the caller's, for baseline_times_free(). 0 or -ENOMEM. */
 int baseline_times_new(const struct analysis *a, struct baseline_times *out);
 void baseline_times_free(struct baseline_times *times);
 
 /*
  * A thread that has less of a CPU, of a cache or of memory than alone waits in no call for it. Each
- * thread that did the I/O is compared with the one of the same name that did as much in the
- * baseline.
+ * thread that did the I/O is compared with the one of the same name that made as many calls in the
+ * baseline: how many faults it has depends on what is in memory.
  */
 struct longer {
 	uint64_t more_ns; /* 0: not longer by much, or the runs differ in what they do */

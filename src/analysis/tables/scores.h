@@ -48,6 +48,7 @@ struct thread_score {
 	uint64_t io_ns;	   /* sum of the durations of operations */
 	uint64_t ready_ns; /* between operations, while others had the CPU */
 	uint64_t operations;
+	uint64_t calls;		   /* of them, those that are no faults */
 	uint64_t truncated;	   /* operations cut by the trace's end */
 	uint64_t low_confidence;   /* operations whose class has too few for a sure reference */
 	uint64_t time_ns[N_CELLS]; /* = io_ns in sum */
@@ -78,7 +79,7 @@ struct io_times {
 /* What a thread of the baseline did between its operations. */
 struct thread_times {
 	char *name; /* of its program or itself */
-	uint64_t operations;
+	uint64_t calls;
 	uint64_t outside_ns; /* between operations, at work or in futex */
 	uint64_t ready_ns;   /* of it, while others had the CPU */
 	uint64_t first_ns;
@@ -86,7 +87,7 @@ struct thread_times {
 };
 
 struct baseline_times {
-	struct thread_times *list; /* ascending name, operations, begin */
+	struct thread_times *list; /* ascending name, calls, begin */
 	uint32_t n;
 };
 
