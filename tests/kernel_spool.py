@@ -16,6 +16,7 @@ BIO_WRITE, BIO_FLUSH, BIO_DISCARD, BIO_META, BIO_READAHEAD, BIO_DIRECT, BIO_SYNC
     1, 2, 4, 8, 16, 32, 64, 128, 256
 SLEEP_WHOLE, SLEEP_CHANGES = 0x10000, 0xffff
 SPAN_IOWAIT, SPAN_READER, SPAN_SYNTHETIC, SPAN_PREEMPTED, SPAN_OWN_LIMIT, SPAN_OWN_WORK = 1, 2, 4, 8, 32, 64
+SPAN_DROPPED = 64  # of an EVICTION
 
 Op = collections.namedtuple(
     "Op", "name kind pid tid dev inode offset size ret flags spans_lost begin end spans")

@@ -49,6 +49,7 @@ OTHERS = {
     "net:rpc queue": "own calls to a server between rpc_task_begin and xprt_transmit",
     "net:server": "own calls to a server between xprt_transmit and the answer (rpc_task_end)",
     "net:retransmit": "own calls to a server between the first xprt_transmit and the last xprt_retransmit",
+    "pagecache:dropped pages": "mm_filemap_delete_from_page_cache by who frees no memory, then a miss on the same pages",
     "cpu:own work": "sched_switch, with sched_waking of kernel threads and block_rq_complete",
     "cpu:steal": "sched_switch, sched_wakeup on the host, of the thread that is the guest's CPU",
     "block:device": "own requests between block_rq_issue and block_rq_complete",

@@ -36,6 +36,7 @@
 	X(PAGE_WRITEBACK_WAIT, PAGECACHE, "page writeback wait")                                   \
 	X(RECLAIM, PAGECACHE, "reclaim")                                                           \
 	X(EVICTION, PAGECACHE, "eviction")                                                         \
+	X(DROPPED_PAGES, PAGECACHE, "dropped pages")                                               \
 	X(INODE_LOCK, FS, "inode lock")                                                            \
 	X(METADATA_LOCK, FS, "metadata lock")                                                      \
 	X(JOURNAL_COMMIT, FS, "journal commit")                                                    \

@@ -403,6 +403,7 @@ enum eta_span_kind {
  */
 #define ETA_SPAN_RETURNING 16
 #define ETA_SPAN_OWN_WORK 64  /* RUN_QUEUE: who had the CPU was at work for the thread */
+#define ETA_SPAN_DROPPED 64   /* EVICTION: the pages were dropped, not reclaimed */
 #define ETA_SPAN_OWN_LIMIT 32 /* a limit of the control group held requests of it back */
 
 /* One block request as submitted: bio queued, issued to the device, completed. */

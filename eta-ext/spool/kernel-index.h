@@ -96,6 +96,7 @@ struct spool_index {
 		uint32_t throttled_by_own_limit, reclaim, writeback_wait, fanotify_listener,
 			fuse_server; /* ETA_NONE: no such file system */
 		uint32_t own_work;
+		uint32_t dropped_pages;
 		uint32_t rpc_queue, retransmit, server; /* where has_rpcs */
 	} regions;
 };

@@ -137,6 +137,10 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 		index->regions.own_work = spool_region(trace, "cpu:own work");
 		rc = index->regions.own_work == ETA_NONE ? -ENOMEM : 0;
 	}
+	if (rc == 0 && kinds & 1u << ETA_SPAN_EVICTION) {
+		index->regions.dropped_pages = spool_region(trace, "pagecache:dropped pages");
+		rc = index->regions.dropped_pages == ETA_NONE ? -ENOMEM : 0;
+	}
 	if (rc || !(index->has_tracks ||
 		    kinds & (1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)))
 		return rc;
@@ -186,6 +190,9 @@ int expand_define(struct eta_trace *trace, struct spool_index *index)
 uint32_t index_region(const struct spool_index *index, const struct index_fs *fs, uint8_t kind,
 		      uint8_t flags)
 {
-	return kind == ETA_SPAN_RUN_QUEUE && flags & ETA_SPAN_OWN_WORK ? index->regions.own_work
-								       : fs->regions[kind];
+	if (kind == ETA_SPAN_RUN_QUEUE && flags & ETA_SPAN_OWN_WORK)
+		return index->regions.own_work;
+	if (kind == ETA_SPAN_EVICTION && flags & ETA_SPAN_DROPPED)
+		return index->regions.dropped_pages;
+	return fs->regions[kind];
 }

@@ -261,7 +261,7 @@ SCENES = [
           others(conditions.swapping, ["{neighbour:swapped}", "-t", "2", "-n", FOREVER, "{data}/none"], bound=True), "swapped",
           threads=1, strength=64, culprit=NEIGHBOUR, baseline=True, before=FAIR),
     # whoever drops the pages, they are read again
-    Cause("dropped", {("pagecache", "eviction")},
+    Cause("dropped", {("pagecache", "dropped pages")},
           others(journalled, shell("dd of={data}/data.0 oflag=nocache conv=notrunc count=0 2>/dev/null; sleep 0.05")),
           "rereads", ["-n", "20"], prepared=True, threads=1, culprit="dd", baseline=True),
     Cause("mapped-writes", {("pagecache", "dirty throttling"), ("pagecache", "page writeback wait")},

@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 from kernel import cgroup, inside, loop_fs, need_bpf, nothing_lost, ops_on, path, regions, trace
+from kernel_spool import SPAN_DROPPED
 
 need_bpf()
 BUILD = os.path.join(os.environ["SCI_BUILD"], "src")
@@ -99,6 +100,7 @@ neighbour.wait()
 sums = regions("evicted")
 print(len(found), "waits,", {name: ns for name, ns in sums.items() if "block" in name or "eviction" in name})
 culprits = collections.Counter(span.who for span in found)
+assert not any(span.flags & SPAN_DROPPED for span in found), "it was for memory"
 assert culprits and culprits.most_common(1)[0][0] == neighbour.pid, culprits
 assert sums["pagecache:eviction"] > sums.get("block:device", 0), sums
 assert any(task.tid == neighbour.pid for task in spool.untraced), "who it was has a name"
@@ -153,15 +155,25 @@ assert dropper.stdout.readline() == "ready\n"
 spool = trace("dropped", "/usr/bin/python3", "-c", READER, dropped, str(ROUNDS), "beside", path("passes"),
               str(4 << 20), options=("--light",))
 nothing_lost(spool)
-found, own, rounds, last = collections.Counter(), 0, 0, 0
+found, own, reclaimed, rounds, last = collections.Counter(), 0, 0, 0, 0
 for op in sorted(ops_on(spool, "ext4.mount/dropped", "pread64"), key=lambda op: op.begin):
     rounds += 0 < last < op.begin - 100000000  # it has slept
     last = op.end
     for span in op.spans if rounds else []:  # nobody had dropped what was read first
         if span.kind == "EVICTION":
             found[span.who] += span.end - span.begin
+            reclaimed += 0 if span.flags & SPAN_DROPPED else span.end - span.begin
         elif span.kind == "SLEEP":
             own += span.end - span.begin
 print(f"light: {rounds} rounds, evicted {found}, own {own}")
 assert found.most_common(1)[0][0] == dropper.pid, found
 assert 20 * own < found[dropper.pid], (own, found)
+# but for what a kernel with DAMON took
+assert 20 * reclaimed < found[dropper.pid], (reclaimed, found)
+sums = regions("dropped")
+assert 20 * sums.get("pagecache:eviction", 0) < sums["pagecache:dropped pages"], sums
+report = json.loads(subprocess.run([os.path.join(BUILD, "sci-analyze"), "--json", path("dropped/kernel.spool")],
+                                   capture_output=True, text=True, check=True).stdout)
+print(report["verdict"])
+assert (report["verdict"]["level"], report["verdict"]["reason"]) == ("pagecache", "dropped pages"), report["verdict"]
+assert "POSIX_FADV_DONTNEED" in report["verdict"]["advice"] and "memory.high" not in report["verdict"]["advice"]

@@ -444,6 +444,7 @@ static void work_comes_with_the_wait(void **state)
 	} cases[] = {
 		{ "pagecache:eviction", 99, 500, 0 },
 		{ "pagecache:eviction", 0, 500, 0 },
+		{ "pagecache:dropped pages", 99, 500, 0 },
 		{ "pagecache:dirty throttling", 99, 500, 0 },
 		{ "pagecache:dirty throttling", 0, 0, 0 },
 		{ "pagecache:reclaim", 99, 500, 0 },

@@ -80,18 +80,20 @@ struct {
 
 /*
  * To whom the current thread, of PID, owes it that what is noted in EVICTED was evicted: a tid,
- * EVICTED_AT_LIMIT for itself at the limit of its memory, 0 for itself without one. A benchmark
- * drops its files' pages, and the processes that it makes then read them.
+ * EVICTED_AT_LIMIT for itself at the limit of its memory, 0 for itself without one; with
+ * EVICTED_DROPPED, if not to free memory. A benchmark drops its files' pages, and the processes
+ * that it makes then read them.
  */
 static __always_inline uint32_t evicted_by(const struct evicted *evicted, uint32_t pid)
 {
 	if (evicted->by.pid != pid) {
 		struct task_struct *task = bpf_get_current_task_btf();
 
-		return evicted->dropped && (uint32_t)BPF_CORE_READ(task, real_parent, tgid) ==
-						   evicted->by.pid
-			       ? 0
-			       : evicted->by.tid;
+		if (!evicted->dropped || !evicted->by.tid)
+			return evicted->by.tid;
+		if ((uint32_t)BPF_CORE_READ(task, real_parent, tgid) == evicted->by.pid)
+			return 0;
+		return evicted->by.tid | EVICTED_DROPPED;
 	}
 	/* its own reclaim is due to others who fill the memory, if there are any */
 	if (evicted->before.tid && evicted->before.pid != pid)

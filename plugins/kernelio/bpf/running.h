@@ -129,6 +129,7 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 {
 	uint64_t object = 0;
 	uint32_t who = 0, changes = 0, changer = 0;
+	uint8_t flags = st->now.off_flags;
 
 	if (kind == ETA_SPAN_NONE)
 		return;
@@ -148,7 +149,8 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 	} else if (kind == ETA_SPAN_EVICTION_AT_OWN_LIMIT) {
 		__sync_fetch_and_add(&evicted_at_limit_ns, woken_ns - st->now.off_ns);
 	} else if (kind == ETA_SPAN_EVICTION) {
-		who = st->now.evictor;
+		who = st->now.evictor & ~EVICTED_DROPPED;
+		flags |= st->now.evictor & EVICTED_DROPPED ? ETA_SPAN_DROPPED : 0;
 		note_waited_for(who, woken_ns - st->now.off_ns);
 	} else if (kind == ETA_SPAN_DIRTY_THROTTLING) {
 		who = foreign_slowed_since(&throttled, st->now.off_ns);
@@ -158,8 +160,7 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 		object = sleep_foreign(st, woken_ns);
 	}
 	if (!sleep_folds(st, kind, woken_ns, who))
-		span_add_full(st, kind, st->now.off_ns, woken_ns, st->now.off_flags, who, object,
-			      changes);
+		span_add_full(st, kind, st->now.off_ns, woken_ns, flags, who, object, changes);
 }
 
 /*

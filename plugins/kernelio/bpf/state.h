@@ -90,6 +90,7 @@ struct lock_wait {
  * turns the notes into spans and writes one record.
  */
 #define EVICTED_AT_LIMIT 0xffffffffU /* in place of a tid: see `added` */
+#define EVICTED_DROPPED 0x80000000U  /* beside a tid: who dropped the pages */
 
 /* How long threads waited for pages that they had evicted themselves, at a limit. */
 uint64_t evicted_at_limit_ns __weak;

@@ -39,15 +39,22 @@ static enum cell cause_of_work(const struct operation_record *op)
 {
 	if (time_in(op, CELL_PAGECACHE_EVICTION))
 		return CELL_PAGECACHE_EVICTION;
+	if (time_in(op, CELL_PAGECACHE_DROPPED_PAGES))
+		return CELL_PAGECACHE_DROPPED_PAGES;
 	if (time_in(op, CELL_PAGECACHE_DIRTY_THROTTLING))
 		return CELL_PAGECACHE_DIRTY_THROTTLING;
 	return time_in(op, CELL_PAGECACHE_RECLAIM) ? CELL_PAGECACHE_RECLAIM : N_CELLS;
 }
 
+static bool misses_pages(enum cell cause)
+{
+	return cause < N_CELLS && cells_of_eviction() >> cause & 1;
+}
+
 /* The cells of that work, as far as it is not in the wait's (shortage_settle_read()). */
 static uint64_t cells_of_work(enum cell cause)
 {
-	if (cause == CELL_PAGECACHE_EVICTION)
+	if (misses_pages(cause))
 		return 1ull << CELL_VFS_NONE | 1ull << CELL_PAGECACHE_NONE;
 	return cause == N_CELLS ? 0 : 1ull << CELL_PAGECACHE_NONE;
 }
@@ -76,7 +83,7 @@ static uint64_t contended_time(const struct sweep_thread *l, uint64_t ns[N_CELLS
 		ns[c] += l->op.stretches[i].ns;
 		cells |= 1ull << c;
 	}
-	if (cause == CELL_PAGECACHE_EVICTION || (cause < N_CELLS && cells >> cause & 1)) {
+	if (misses_pages(cause) || (cause < N_CELLS && cells >> cause & 1)) {
 		uint64_t work = l->op.cells & cells_of_work(cause);
 
 		cells |= work;

@@ -49,6 +49,7 @@
 	X(PAGECACHE, PAGE_WRITEBACK_WAIT, DEVICE)                                                  \
 	X(PAGECACHE, RECLAIM, DIRTY)                                                               \
 	X(PAGECACHE, EVICTION, NATURE)                                                             \
+	X(PAGECACHE, DROPPED_PAGES, NATURE)                                                        \
 	X(FS, INODE_LOCK, NATURE)                                                                  \
 	X(FS, METADATA_LOCK, NATURE)                                                               \
 	X(FS, JOURNAL_COMMIT, FS)                                                                  \
@@ -130,7 +131,8 @@ static inline __attribute__((always_inline)) uint64_t cells_of_reason(enum eta_r
 /* Waits for pages that the operation would have found in the cache. */
 static inline uint64_t cells_of_eviction(void)
 {
-	return 1ull << CELL_PAGECACHE_EVICTION | 1ull << CELL_PAGECACHE_EVICTION_AT_OWN_LIMIT;
+	return 1ull << CELL_PAGECACHE_EVICTION | 1ull << CELL_PAGECACHE_DROPPED_PAGES |
+	       1ull << CELL_PAGECACHE_EVICTION_AT_OWN_LIMIT;
 }
 
 /* Waits for work that is the thread's own or others': of devices, journals, writeback. */

@@ -91,10 +91,14 @@ void shortage_settle_read(struct operation *op, bool in_call)
 {
 	static const enum cell work[] = { CELL_VFS_SPIN_LOCK, CELL_FS_NONE, CELL_BLOCK_NONE,
 					  CELL_CPU_WAKE_UP };
-	bool at_limit =
-		op->ns[CELL_PAGECACHE_EVICTION_AT_OWN_LIMIT] > op->ns[CELL_PAGECACHE_EVICTION];
-	enum cell to = at_limit ? CELL_PAGECACHE_EVICTION_AT_OWN_LIMIT : CELL_PAGECACHE_EVICTION;
+	enum cell to = CELL_PAGECACHE_EVICTION;
 
+	/* where it waited most */
+	for (uint64_t left = op->cells & cells_of_eviction(); left;) {
+		enum cell c = cell_next(&left);
+
+		to = op->ns[c] > op->ns[to] ? c : to;
+	}
 	move(op, CELL_PAGECACHE_NONE, copying_ns(op->bytes), to);
 	if (in_call)
 		move(op, CELL_USER_NONE, copying_ns(op->bytes) + CALL_NS, to);

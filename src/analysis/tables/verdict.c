@@ -62,6 +62,10 @@
 	X(PAGECACHE, EVICTION,                                                                     \
 	  "Others push pages out of memory that are used again: limit the memory of "              \
 	  "their control group (memory.high), or keep the pages (memory.low, mlock).")             \
+	X(PAGECACHE, DROPPED_PAGES,                                                                \
+	  "Others drop pages from the cache that are used again (POSIX_FADV_DONTNEED, "            \
+	  "drop_caches, writing to the same file with O_DIRECT): leave files that are in use "     \
+	  "out of that, or keep their pages mapped (mmap, mlock).")                                \
 	X(PAGECACHE, OTHER_LOCK,                                                                   \
 	  "Threads wait for the file's mapping lock: keep truncation and "                         \
 	  "mmap off files that are being read or written.")                                        \
