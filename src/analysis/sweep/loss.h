@@ -19,7 +19,7 @@ struct loss {
 	uint64_t own; /* of those that are others' by nature, where some was the thread's own: */
 	uint64_t own_ns[N_CELLS];      /* how much time */
 	uint64_t own_lost_ns[N_CELLS]; /* how much of what was lost */
-	uint64_t limited; /* those whose loss has gone to the cell of a limit */
+	uint64_t limited;	       /* those whose loss has gone to the cell of a limit */
 };
 
 /* What of T's operations was contended, made when it is first noted. NULL: no memory. */

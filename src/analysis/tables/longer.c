@@ -110,8 +110,7 @@ static bool is_before(const struct thread_times *alone, const struct thread_time
 {
 	int names = strcmp(alone->name, now->name);
 
-	return names < 0 ||
-	       (!names && alone->calls < now->calls && !is_same_work(now, alone));
+	return names < 0 || (!names && alone->calls < now->calls && !is_same_work(now, alone));
 }
 
 /* Sums NOW, all of which must have one in ALONE; both in order. False: the runs differ. */
