@@ -69,7 +69,7 @@ src_libanalysis_a_SOURCES = \
 	src/common/packet.c src/common/packet.h \
 	src/common/parallel.c src/common/parallel.h \
 	src/analysis/passes/pass.c src/analysis/passes/passes.h \
-	src/analysis/sweep/limit-work.c \
+	src/analysis/sweep/work.c \
 	src/analysis/sweep/own-work.c \
 	src/analysis/sweep/plan.c \
 	src/analysis/sweep/presence.c src/analysis/sweep/presence.h \

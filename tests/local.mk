@@ -51,6 +51,7 @@ unit_tests = \
 	tests/unit/test-qmp \
 	tests/unit/test-record-packet \
 	tests/unit/test-reference \
+	tests/unit/test-shortage \
 	tests/unit/test-split \
 	tests/unit/test-spool \
 	tests/unit/test-spool-threads \

@@ -103,14 +103,8 @@ static int put_levels(FILE *out, const struct analysis *a, unsigned width)
 	if (a->options.sci == SCI_DEFAULT)
 		put_level_row(out, a, "interference", a->slowdown.interference_cell_ns, NULL,
 			      width);
-	if (a->options.sci == SCI_DEFAULT && a->slowdown.limit_ns) {
-		int64_t limit_ns[N_CELLS] = { 0 };
-
-		for (int c = 0; c < N_CELLS; c++)
-			if (cell_table[c].group == GROUP_LIMIT)
-				limit_ns[c] = a->slowdown.cell_ns[c];
-		put_level_row(out, a, "own limit", limit_ns, NULL, width);
-	}
+	if (a->options.sci == SCI_DEFAULT && a->slowdown.limit_ns)
+		put_level_row(out, a, "own limit", a->slowdown.limit_cell_ns, NULL, width);
 	put_path(out, a, width);
 	return rc;
 }

@@ -88,6 +88,19 @@ void finish(struct eta_trace *t, struct analysis *a)
 	eta_close(t);
 }
 
+void request_of(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t end,
+		uint32_t owner)
+{
+	memory_event(t, location,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_IO_BEGIN,
+					 .has = ETA_EVENT_BLOCK_IO | ETA_HAS_END,
+					 .handle = 0,
+					 .match = begin,
+					 .owner = owner,
+					 .end_ns = end });
+}
+
 /* Operations one after the other, 1 ns apart, from 1 on; the location lives for LIFE. */
 void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n, uint64_t lifetime_ns)
 {

@@ -19,6 +19,10 @@ void call_on(struct eta_trace *t, uint32_t location, const char *name, uint64_t 
 /* A block request in flight from BEGIN to END. */
 void request(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t end, uint64_t match);
 
+/* The same for pages of OWNER's; 0: of the location's own. */
+void request_of(struct eta_trace *t, uint32_t location, uint64_t begin, uint64_t end,
+		uint32_t owner);
+
 /* Operations one after the other, 1 ns apart, from 1 on; the location lives for LIFE. */
 void row(struct eta_trace *t, uint32_t location, const uint64_t *ns, size_t n,
 	 uint64_t lifetime_ns);

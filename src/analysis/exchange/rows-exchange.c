@@ -36,6 +36,7 @@ static void put_slowdown(struct packet *p, const struct slowdown *s)
 	packet_put_signed(p, s->interference_ns);
 	put_signed_cells(p, s->interference_cell_ns);
 	packet_put_signed(p, s->limit_ns);
+	put_signed_cells(p, s->limit_cell_ns);
 	packet_put_signed(p, s->path_ns);
 }
 
@@ -47,6 +48,7 @@ static void add_slowdown(struct packet *p, struct slowdown *sum)
 	more.interference_ns = packet_take_signed(p);
 	take_signed_cells(p, more.interference_cell_ns);
 	more.limit_ns = packet_take_signed(p);
+	take_signed_cells(p, more.limit_cell_ns);
 	more.path_ns = packet_take_signed(p);
 	slowdown_add(sum, &more);
 }

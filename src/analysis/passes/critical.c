@@ -144,12 +144,6 @@ static double lost_until(const struct walker *w, uint32_t location, uint64_t ns)
 	return sum;
 }
 
-/* What others, and limits, took. */
-static int64_t taken_in(const struct slowdown *s, enum cell c)
-{
-	return cell_table[c].group == GROUP_LIMIT ? s->cell_ns[c] : s->interference_cell_ns[c];
-}
-
 /* What LOCATION lost of PART of its lifetime in waits for what it has submitted. */
 static void add_submitted(const struct walker *w, uint32_t location, double part,
 			  double saved[N_CELLS])
@@ -173,9 +167,9 @@ static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns
 	int64_t taken = 0;
 
 	for (int c = 0; c < N_CELLS; c++)
-		taken += taken_in(s, (enum cell)c);
+		taken += slowdown_taken(s, (enum cell)c);
 	for (int c = 0; taken > 0 && c < N_CELLS; c++)
-		saved[c] += lost * (double)taken_in(s, (enum cell)c) / (double)taken;
+		saved[c] += lost * (double)slowdown_taken(s, (enum cell)c) / (double)taken;
 	if (lifetime->last_ns > lifetime->first_ns) {
 		double part = (double)(to_ns - from_ns) /
 			      (double)(lifetime->last_ns - lifetime->first_ns);
@@ -371,7 +365,7 @@ static int add_track(struct walker *w, const struct thread_score *track)
 	}
 	s->io_ns += track->io_ns;
 	for (int c = 0; c < N_CELLS; c++)
-		s->taken_ns[c] += taken_in(&track->slowdown, (enum cell)c);
+		s->taken_ns[c] += slowdown_taken(&track->slowdown, (enum cell)c);
 	return 0;
 }
 

@@ -50,10 +50,8 @@ static double sure_part(const struct thread_score *t)
 	int64_t sum = 0;
 
 	for (int c = 0; c < N_CELLS; c++)
-		if (cell_table[c].group == GROUP_LIMIT)
-			sum += t->slowdown.cell_ns[c];
-		else if (cell_is_for_others((enum cell)c, 0))
-			sum += t->slowdown.interference_cell_ns[c];
+		if (cell_table[c].group == GROUP_LIMIT || cell_is_for_others((enum cell)c, 0))
+			sum += slowdown_taken(&t->slowdown, (enum cell)c);
 	return ratio(sum, t->lifetime_ns);
 }
 

@@ -9,21 +9,17 @@
 #include "loss.h"
 #include "src/common/share.h"
 
-static uint64_t time_in(const struct operation_record *op, enum cell c)
-{
-	return op->cells >> c & 1 ? op->ns[c] : 0;
-}
-
 static void loss_of(const struct operation_record *op, const struct reference *r, struct loss *loss)
 {
 	uint64_t cells = op->cells | r->cells;
 
 	loss->cells = cells;
 	loss->contended = cells & cells_of_group(GROUP_NATURE);
+	loss->limited = cells & cells_of_group(GROUP_LIMIT);
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		loss->ns[c] = (int64_t)(time_in(op, c) - r->cell_ns[c]);
+		loss->ns[c] = (int64_t)(operation_time(op, c) - r->cell_ns[c]);
 		/* waiting for others is always contended; the rest follows below */
 		loss->interference_ns[c] = loss->contended >> c & 1 ? loss->ns[c] : 0;
 	}
@@ -31,39 +27,11 @@ static void loss_of(const struct operation_record *op, const struct reference *r
 
 /* ---- what others caused ---- */
 
-/*
- * The wait in the page cache that caused what OP did beside it: reading evicted pages again,
- * computing the pause of throttling, using pages that were just given back. N_CELLS: none.
- */
-static enum cell cause_of_work(const struct operation_record *op)
-{
-	if (time_in(op, CELL_PAGECACHE_EVICTION))
-		return CELL_PAGECACHE_EVICTION;
-	if (time_in(op, CELL_PAGECACHE_DROPPED_PAGES))
-		return CELL_PAGECACHE_DROPPED_PAGES;
-	if (time_in(op, CELL_PAGECACHE_DIRTY_THROTTLING))
-		return CELL_PAGECACHE_DIRTY_THROTTLING;
-	return time_in(op, CELL_PAGECACHE_RECLAIM) ? CELL_PAGECACHE_RECLAIM : N_CELLS;
-}
-
-static bool misses_pages(enum cell cause)
-{
-	return cause < N_CELLS && cells_of_eviction() >> cause & 1;
-}
-
-/* The cells of that work, as far as it is not in the wait's (shortage_settle_read()). */
-static uint64_t cells_of_work(enum cell cause)
-{
-	if (misses_pages(cause))
-		return 1ull << CELL_VFS_NONE | 1ull << CELL_PAGECACHE_NONE;
-	return cause == N_CELLS ? 0 : 1ull << CELL_PAGECACHE_NONE;
-}
-
 /* Sums contended time by cell over the stretches; returns the set of cells with any. */
 static uint64_t contended_time(const struct sweep_thread *l, uint64_t ns[N_CELLS])
 {
 	uint64_t whole = 0, left, cells;
-	enum cell cause = cause_of_work(&l->op);
+	enum cell cause = work_cause(&l->op);
 
 	if (l->file.unchanged && l->file.overlaps)
 		whole = l->op.cells & cells_of_group(GROUP_FILE);
@@ -83,8 +51,8 @@ static uint64_t contended_time(const struct sweep_thread *l, uint64_t ns[N_CELLS
 		ns[c] += l->op.stretches[i].ns;
 		cells |= 1ull << c;
 	}
-	if (misses_pages(cause) || (cause < N_CELLS && cells >> cause & 1)) {
-		uint64_t work = l->op.cells & cells_of_work(cause);
+	if (work_misses(cause) || (cause < N_CELLS && cells >> cause & 1)) {
+		uint64_t work = l->op.cells & work_cells(cause);
 
 		cells |= work;
 		while (work) {
@@ -130,7 +98,7 @@ static uint64_t complete_contended(const struct sweep_thread *l, uint64_t cells,
 /* Whoever it is that makes a server slower than in a run alone, it is somebody else. */
 static uint64_t contend_servers(const struct sweep_thread *l, uint64_t ns[N_CELLS])
 {
-	ns[CELL_NET_SERVER] = time_in(&l->op, CELL_NET_SERVER);
+	ns[CELL_NET_SERVER] = operation_time(&l->op, CELL_NET_SERVER);
 	return l->op.cells & 1ull << CELL_NET_SERVER;
 }
 
@@ -347,7 +315,7 @@ static uint64_t blamed_time(const struct sweep_thread *l, const struct loss *los
 {
 	if (loss->blamed_ns != loss->ns && loss->parted >> c & 1)
 		return loss->parted_ns[c];
-	return time_in(&l->op, c) - (loss->own >> c & 1 ? loss->own_ns[c] : 0);
+	return operation_time(&l->op, c) - (loss->own >> c & 1 ? loss->own_ns[c] : 0);
 }
 
 /*
@@ -357,7 +325,7 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, const struct los
 		       enum cell c, int64_t amount, int64_t overlap[N_WEIGHTS + 1])
 {
 	int64_t outside = c == CELL_NET_SERVER ? outside_of(l, amount) : 0;
-	enum cell cause = cause_of_work(&l->op);
+	enum cell cause = work_cause(&l->op);
 	uint64_t weights[2] = { 0 };
 	int64_t parts[2];
 
@@ -365,7 +333,7 @@ static void blame_cell(struct sweep *s, struct sweep_thread *l, const struct los
 				     (uint64_t)outside, 0) < 0)
 		s->rc = -ENOMEM;
 	amount -= outside;
-	if (cells_of_work(cause) >> c & 1)
+	if (work_cells(cause) >> c & 1)
 		c = cause; /* the work has the culprits of the wait */
 	for (uint32_t i = 0; i < l->weights.named.n; i++)
 		if (l->weights.named.list[i].key >> CULPRIT_BITS == c)
@@ -464,8 +432,7 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 	pthread_mutex_t *lock = &e->file_locks[l->op.file % ENGINE_LOCKS];
 	struct file_sum *f = &e->file_sums[l->op.file];
 	uint64_t ns = l->op.end_ns - l->op.begin_ns;
-	uint64_t cells = loss->cells, contended = loss->contended;
-	uint64_t limits = cells & cells_of_group(GROUP_LIMIT);
+	uint64_t cells = loss->cells, contended = loss->contended, limited = loss->limited;
 
 	pthread_mutex_lock(lock);
 	f->operations++;
@@ -487,8 +454,12 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 		f->slowdown.interference_ns += loss->interference_ns[c];
 		f->slowdown.interference_cell_ns[c] += loss->interference_ns[c];
 	}
-	while (limits)
-		f->slowdown.limit_ns += loss->ns[cell_next(&limits)];
+	while (limited) {
+		enum cell c = cell_next(&limited);
+
+		f->slowdown.limit_ns += loss->ns[c];
+		f->slowdown.limit_cell_ns[c] += loss->ns[c];
+	}
 	if (refs->by[BY_HEADLINE]->known)
 		f->slowdown.path_ns += refs->path_ns;
 	pthread_mutex_unlock(lock);
@@ -497,13 +468,13 @@ static void add_to_file(const struct sweep *s, const struct sweep_thread *l,
 /* What others, and limits, took. */
 static int64_t taken_of(const struct loss *loss)
 {
-	uint64_t cells = loss->contended | (loss->cells & cells_of_group(GROUP_LIMIT));
+	uint64_t cells = loss->contended | loss->limited;
 	int64_t sum = 0;
 
 	while (cells) {
 		enum cell c = cell_next(&cells);
 
-		sum += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : loss->interference_ns[c];
+		sum += loss->limited >> c & 1 ? loss->ns[c] : loss->interference_ns[c];
 	}
 	return sum;
 }
@@ -529,8 +500,8 @@ static int attribute_shared(struct sweep *s, struct sweep_thread *l, struct loss
 		rc = note_contended(l, loss, contended, interference_ns);
 	if (!rc && loss->own)
 		rc = loss_note_own(l, loss);
-	if (!rc && loss->limited)
-		rc = loss_note_limited(l, loss);
+	if (!rc && loss->limit_work)
+		rc = loss_note_limit_work(l, loss);
 	if (!rc && blames)
 		rc = blame(s, l, loss);
 	if (!rc && s->engine->options.n_bins)
@@ -562,7 +533,8 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 	int64_t taken_ns;
 	int rc = 0;
 
-	loss.cells = loss.contended = loss.completed = loss.parted = loss.own = loss.limited = 0;
+	loss.cells = loss.contended = loss.completed = loss.parted = loss.own = 0;
+	loss.limited = loss.limit_work = 0;
 	loss.parted_ns = interference_ns;
 	loss.blamed_ns = e->options.version_1 ? loss.ns : loss.interference_ns;
 	if (r->known)
@@ -580,11 +552,11 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		blames = l->lost_cells && overlapped_anybody(l, contended);
 		if (l->lost_cells)
 			loss_leave_own(s, l, &loss);
-		loss_to_limit(e, l, &loss);
+		loss_limit_work(e, l, &loss);
 	}
 	loss.blamed =
 		(e->options.version_1 ? loss.cells : loss.contended) & ~cells_of_group(GROUP_LIMIT);
-	if (contended || blames || loss.own || loss.limited || e->options.n_bins)
+	if (contended || blames || loss.own || loss.limit_work || e->options.n_bins)
 		rc = attribute_shared(s, l, &loss, contended, interference_ns, blames);
 	taken_ns = e->split ? taken_of(&loss) : 0;
 	if (e->split && r->known)

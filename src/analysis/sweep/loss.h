@@ -19,7 +19,8 @@ struct loss {
 	uint64_t own; /* of those that are others' by nature, where some was the thread's own: */
 	uint64_t own_ns[N_CELLS];      /* how much time */
 	uint64_t own_lost_ns[N_CELLS]; /* how much of what was lost */
-	uint64_t limited;	       /* those whose loss has gone to the cell of a limit */
+	uint64_t limited;	       /* of `cells`, those whose loss is a limit's */
+	uint64_t limit_work;	       /* of them, those with the work beside reclaim at it */
 };
 
 /* What of T's operations was contended, made when it is first noted. NULL: no memory. */
@@ -33,12 +34,20 @@ struct contended *loss_contended(struct tally *t);
 void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss);
 int loss_note_own(struct sweep_thread *l, const struct loss *loss);
 
+/* work.c: what an operation does beside a wait in the page cache. */
+
+/* The wait that caused OP's work; N_CELLS: none. */
+enum cell work_cause(const struct operation_record *op);
+/* Is it for pages that OP would have found in the cache? */
+bool work_misses(enum cell cause);
+/* The cells of such work, as far as it is not in the wait's (shortage_settle_read()). */
+uint64_t work_cells(enum cell cause);
 /*
- * limit-work.c: of L's operation, if it reclaimed at its own limit, the work beside that becomes
- * time lost to the limit, but for what others caused. Then notes it in L's tally. 0 or -ENOMEM.
+ * If L's operation reclaimed at its own limit, the work beside that is the limit's, too, but for
+ * what others caused; notes it in L's tally. 0 or -ENOMEM.
  */
-void loss_to_limit(const struct engine *e, const struct sweep_thread *l, struct loss *loss);
-int loss_note_limited(struct sweep_thread *l, const struct loss *loss);
+void loss_limit_work(const struct engine *e, const struct sweep_thread *l, struct loss *loss);
+int loss_note_limit_work(struct sweep_thread *l, const struct loss *loss);
 
 /* spread.c: adds LOSS, of L's operation, to the bins of its location. 0 or -ENOMEM. */
 int loss_spread(const struct engine *e, struct sweep_thread *l, const struct loss *loss);

@@ -91,7 +91,7 @@ static void add_whole(struct bin *b, const struct engine *e, const struct loss *
 			e->split ? loss->interference_ns[c] : loss->ns[c];
 		if (e->split) {
 			b->interference_ns += loss->interference_ns[c];
-			b->limit_ns += cell_table[c].group == GROUP_LIMIT ? loss->ns[c] : 0;
+			b->limit_ns += loss->limited >> c & 1 ? loss->ns[c] : 0;
 		}
 	}
 }

@@ -223,6 +223,16 @@ static uint32_t known_tid(uint64_t tid)
 	return tid < TID_LOCATION ? (uint32_t)tid : 0;
 }
 
+/*
+ * Is F, just pushed, a wait for a CPU while memory is reclaimed at the thread's own limit? Without
+ * that it would not sleep there, and nobody would write its pages back for it.
+ */
+static bool is_of_limit(const struct frame *f)
+{
+	return f[-1].cell == CELL_PAGECACHE_RECLAIM_AT_OWN_LIMIT &&
+	       (f->cell == CELL_CPU_OWN_WORK || f->cell == CELL_CPU_WAKE_UP);
+}
+
 /* A region of a guest's host, F, just pushed: what it does is part of a wait, not of the path. */
 static int enter_of_host(struct frame *f, const struct eta_event *e)
 {
@@ -278,6 +288,8 @@ static int enter(struct walk *w, const struct eta_event *e)
 			f->bio_explains = f[-1].bio_explains;
 		}
 		f->hidden |= f[-1].hidden;
+		if (w->sink.others && is_of_limit(f))
+			f->cell = f[-1].cell;
 	}
 	if (w->similar == SIMILAR_PAPER)
 		w->op.signature = hash_mix(w->op.signature, info->hash);

@@ -44,6 +44,12 @@ static inline void operation_skip_stretches(struct spill_reader *r,
 /* Frees what the reading of records has taken. */
 void operation_record_free(struct operation_record *op);
 
+/* How long it was in the cell C. */
+static inline uint64_t operation_time(const struct operation_record *op, enum cell c)
+{
+	return op->cells >> c & 1 ? op->ns[c] : 0;
+}
+
 /* How long it takes without its waits for others. */
 static inline uint64_t operation_unheld_ns(const struct operation_record *op)
 {

@@ -22,20 +22,15 @@ static int64_t contended_in(const struct tally *t, const struct reference *r, in
 	return in ? lost_in(in->ns, in->n, r, c) - (int64_t)in->left[k] : 0;
 }
 
-/* What was lost in C, but to a limit: beside reclaim at it. */
-static int64_t limited_in(const struct tally *t, const struct reference *r, int c)
+/* What limits set on it took: waits at them, and the work beside. */
+static int64_t limit_in(const struct tally *t, const struct reference *r, int c)
 {
 	const struct contended_cell *in =
 		t->contended ? contended_at(t->contended, (enum cell)c) : NULL;
 
+	if (cell_table[c].group == GROUP_LIMIT)
+		return lost_in(t->cell_ns[c], t->n, r, c);
 	return in ? lost_in(in->limited_ns, in->n_limited, r, c) : 0;
-}
-
-/* What limits set on it took. */
-static int64_t limit_in(const struct tally *t, const struct reference *r, int c)
-{
-	return cell_table[c].group == GROUP_LIMIT ? lost_in(t->cell_ns[c], t->n, r, c)
-						  : limited_in(t, r, c);
 }
 
 int64_t tally_counted(const struct tally *t, const struct class_references *refs, int k)
@@ -80,14 +75,14 @@ void slowdown_add_tally(struct slowdown *s, const struct tally *t,
 		enum cell c = cell_next(&cells);
 		int64_t lost = lost_in(t->cell_ns[c], t->n, r, c);
 		int64_t contended = contended_in(t, r, BY_HEADLINE, c);
-		int64_t limited = limited_in(t, r, c);
+		int64_t limit = limit_in(t, r, c);
 
-		s->cell_ns[c] += lost - limited;
-		s->cell_ns[CELL_PAGECACHE_RECLAIM_AT_OWN_LIMIT] += limited;
+		s->cell_ns[c] += lost;
 		s->lost_ns += lost;
 		s->interference_cell_ns[c] += contended;
 		s->interference_ns += contended;
-		s->limit_ns += limit_in(t, r, c);
+		s->limit_cell_ns[c] += limit;
+		s->limit_ns += limit;
 	}
 	s->path_ns += (int64_t)t->n * refs->path_ns;
 }
@@ -101,6 +96,7 @@ void slowdown_add(struct slowdown *sum, const struct slowdown *more)
 	for (int c = 0; c < N_CELLS; c++) {
 		sum->cell_ns[c] += more->cell_ns[c];
 		sum->interference_cell_ns[c] += more->interference_cell_ns[c];
+		sum->limit_cell_ns[c] += more->limit_cell_ns[c];
 	}
 }
 
@@ -119,7 +115,5 @@ int64_t slowdown_counted(const struct slowdown *s, enum sci_kind sci)
 void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t ns[N_CELLS])
 {
 	for (int c = 0; c < N_CELLS; c++)
-		ns[c] = sci == SCI_PAPER || cell_table[c].group == GROUP_LIMIT
-				? s->cell_ns[c]
-				: s->interference_cell_ns[c];
+		ns[c] = sci == SCI_PAPER ? s->cell_ns[c] : slowdown_taken(s, (enum cell)c);
 }

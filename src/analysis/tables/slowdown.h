@@ -18,7 +18,8 @@ struct slowdown {
 	int64_t cell_ns[N_CELLS];
 	int64_t interference_ns; /* = sum of interference_cell_ns */
 	int64_t interference_cell_ns[N_CELLS];
-	int64_t limit_ns; /* lost to limits set on it; lost - contended - limit is its own */
+	int64_t limit_ns; /* lost to limits set on it; = sum of limit_cell_ns */
+	int64_t limit_cell_ns[N_CELLS];
 	/* Beside it, not in it: what the operations would have saved on the shortest path. */
 	int64_t path_ns;
 };
@@ -32,6 +33,12 @@ int slowdown_order(const struct slowdown *x, const struct slowdown *y);
 /* What the score counts of it: what others and limits took; with SCI_PAPER all that was lost. */
 int64_t slowdown_counted(const struct slowdown *s, enum sci_kind sci);
 void slowdown_counted_cells(const struct slowdown *s, enum sci_kind sci, int64_t ns[N_CELLS]);
+
+/* Of the cell C alone. */
+static inline int64_t slowdown_taken(const struct slowdown *s, enum cell c)
+{
+	return s->interference_cell_ns[c] + s->limit_cell_ns[c];
+}
 
 /* The rest of what was lost: its own variation. */
 static inline int64_t slowdown_self(const struct slowdown *s)

@@ -131,12 +131,10 @@ static void put_level_row(FILE *out, const struct analysis *a, const char *name,
 static void put_levels(FILE *out, const struct analysis *a)
 {
 	const struct slowdown *s = &a->slowdown;
-	int64_t limit_ns[N_CELLS] = { 0 }, self_ns[N_CELLS];
+	int64_t self_ns[N_CELLS];
 
-	for (int c = 0; c < N_CELLS; c++) {
-		limit_ns[c] = cell_table[c].group == GROUP_LIMIT ? s->cell_ns[c] : 0;
-		self_ns[c] = s->cell_ns[c] - s->interference_cell_ns[c] - limit_ns[c];
-	}
+	for (int c = 0; c < N_CELLS; c++)
+		self_ns[c] = s->cell_ns[c] - slowdown_taken(s, (enum cell)c);
 	/* too wide for a small screen */
 	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Time of all "
 	      "threads\">\n<table class=\"levels\"><caption>Time of all threads</caption><thead>"
@@ -149,7 +147,7 @@ static void put_levels(FILE *out, const struct analysis *a)
 	fputs("</tr></thead><tbody>\n", out);
 	put_level_row(out, a, "in I/O", (const int64_t *)a->time_ns, (int64_t)a->io_ns);
 	put_level_row(out, a, "lost to others", s->interference_cell_ns, s->interference_ns);
-	put_level_row(out, a, "to its own limits", limit_ns, s->limit_ns);
+	put_level_row(out, a, "to its own limits", s->limit_cell_ns, s->limit_ns);
 	put_level_row(out, a, "to its own variation", self_ns, slowdown_self(s));
 	fprintf(out,
 		"<tr><th scope=\"row\">long paths</th><td>%s</td><td colspan=\"%d\">not in lost: "
