@@ -264,10 +264,26 @@ slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/case
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests) $(probe_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(probe_tests) $(slow_tests) tests/package/try.sh
 
+# Of those that trace the kernel, which no two do at once, the ones that take half a minute or more: ./dev check leaves
+# them to CI, which runs check-kernel with long_tests=
+long_tests = \
+	tests/cases/kernel-async-raw.py \
+	tests/cases/kernel-changes.py \
+	tests/cases/kernel-file-locks.py \
+	tests/cases/kernel-fs.py \
+	tests/cases/kernel-fuse.py \
+	tests/cases/kernel-limits.py \
+	tests/cases/kernel-realtime.py \
+	tests/cases/kernel-reasons.py \
+	tests/cases/kernel-short-processes.py \
+	tests/cases/kernel-swap.py \
+	tests/cases/kernel-worker.py
+
 # Both may run at once, when all is built.
 .PHONY: check-kernel check-others check-unit check-threads
 check-kernel:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(probe_tests) $(kernel_tests)' TEST_SUITE_LOG=$@.suite
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(long_tests),$(probe_tests) $(kernel_tests))' \
+		TEST_SUITE_LOG=$@.suite
 check-others:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(script_tests) $(check_PROGRAMS)' TEST_SUITE_LOG=$@.suite
 # under an emulator, where the others are of no use: tests/cross.sh
