@@ -53,7 +53,8 @@ int watch_send(const char *directory, const char *verb);
 const char *watch_verb_like(const char *text);
 
 /* What a kernel spool may hold, for folder_remove. */
-#define KERNEL_SPOOL_FILES "cpu.*", "meta", KERNELIO_SNAPSHOT, "control", "control.new"
+#define KERNEL_SPOOL_FILES                                                                         \
+	"cpu.*", "meta", KERNELIO_SNAPSHOT, KERNELIO_DEFINITIONS_NEW, "control", "control.new"
 
 #define WATCH_SNAPSHOT "snapshot"
 /*

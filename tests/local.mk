@@ -237,6 +237,7 @@ kernel_tests += \
 	tests/cases/kernel-counts.py \
 	tests/cases/kernel-filter.py \
 	tests/cases/kernel-processes.py \
+	tests/cases/kernel-last-names.py \
 	tests/cases/kernel-leaving.py \
 	tests/cases/kernel-left-calls.py \
 	tests/cases/kernel-loss.py \

@@ -123,6 +123,8 @@ static int on_record(void *arg, void *data, size_t bytes)
 	const struct eta_record_head *head = data;
 
 	cpu->round_bytes += bytes;
+	if (cpu->k->definitions)
+		definitions_used(cpu->k->definitions, head);
 	if (head->type == ETA_RECORD_FILE)
 		store_file(cpu, data);
 	else
@@ -218,6 +220,8 @@ static void *collector_main(void *arg)
 			ring_take(&k->cpus[i]);
 		}
 		ring_buffer__consume(k->rings);
+		if (k->definitions)
+			definitions_trim(k->definitions);
 		atomic_fetch_add(&k->rounds, 1);
 		if (++round % LOSS_EVERY == 0)
 			note_loss(k);

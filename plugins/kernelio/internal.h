@@ -247,6 +247,14 @@ struct spool *definitions_spool(struct definitions *definitions);
 bool definitions_take(const struct eta_record_head *head);
 bool definitions_known(struct definitions *definitions, const struct eta_record_head *head,
 		       const void *rest, size_t rest_bytes);
+/* A record that is of a file, or a task. */
+void definitions_used(struct definitions *definitions, const struct eta_record_head *head);
+/*
+ * If the file is large: leaves out of it what is of files and tasks of which nothing was recorded
+ * lately. Another thread that reads it calls definitions_fix first.
+ */
+void definitions_trim(struct definitions *definitions);
+void definitions_fix(struct definitions *definitions);
 
 /* loss.c: what was lost where, in words and as properties; once the counters have been read. */
 void loss_describe(const struct kernelio *k, char *text, size_t size);

@@ -140,6 +140,7 @@ int kernelio_status(struct kernelio *k, char *text, size_t size);
  * now, but for the totals: KERNELIO_SNAPSHOT. 0 or -errno, not reported.
  */
 #define KERNELIO_SNAPSHOT "meta.snapshot"
+#define KERNELIO_DEFINITIONS_NEW "definitions.new"
 int kernelio_snapshot(struct kernelio *k);
 
 /* Detaches, drains, closes the spool. COUNTS may be NULL. */

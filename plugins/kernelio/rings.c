@@ -117,6 +117,17 @@ void ring_lost(struct cpu_spool *cpu, unsigned type, uint64_t n)
 	spool_budget_refused(n - 1);
 }
 
+/* The BYTES of records at FROM were stored. */
+static void note_used(struct definitions *definitions, const unsigned char *from, size_t bytes)
+{
+	for (size_t at = 0; at < bytes;) {
+		const struct eta_record_head *head = (const void *)(from + at);
+
+		definitions_used(definitions, head);
+		at += (size_t)head->units * ETA_UNIT_BYTES;
+	}
+}
+
 void ring_take(struct cpu_spool *cpu)
 {
 	struct kernelio_ring *ring = cpu->ring;
@@ -139,6 +150,8 @@ void ring_take(struct cpu_spool *cpu)
 			memcpy(to + head_bytes, from + head_bytes, bytes - head_bytes);
 			spool_put_head(to, (const void *)from);
 			cpu->recorded[ETA_RECORD_KERNEL_OP] += n;
+			if (cpu->k->definitions)
+				note_used(cpu->k->definitions, from, bytes);
 		} else {
 			ring_lost(cpu, ETA_RECORD_KERNEL_OP, n);
 		}

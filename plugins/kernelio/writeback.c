@@ -97,6 +97,8 @@ unsigned writeback_flush(struct kernelio *k)
 {
 	uint64_t deadline_ms = clock_ms() + k->options.wait_writeback_ms, now_ms;
 
+	if (k->definitions)
+		definitions_fix(k->definitions);
 	/*
 	 * All is started before any of it is waited for. To wait is more than to start: a page that
 	 * the kernel's own writeback has in its hands just now is left to that, and its request may
