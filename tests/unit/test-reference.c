@@ -489,8 +489,11 @@ static void mean_of_waits_beside_others(void **state)
 			 0);
 }
 
-/* A thread that computes between 20 calls and another one that only computes, with FAULTS of 50. */
-static struct eta_trace *computing(uint64_t between_ns, unsigned faults)
+/*
+ * A thread that computes between 20 calls and another one that only computes, with FAULTS of 50;
+ * SEEN: also without one it is in the trace.
+ */
+static struct eta_trace *computing(uint64_t between_ns, unsigned faults, bool seen)
 {
 	static const struct waiting call = { "vfs:sys_write", NULL, 0 };
 	struct eta_trace *t = memory_trace_new("computing");
@@ -499,6 +502,8 @@ static struct eta_trace *computing(uint64_t between_ns, unsigned faults)
 		memory_thread(t, 1, i + 1);
 	for (uint64_t i = 0; i < 20; i++)
 		wait_in(t, 0, &call, i * (100 + between_ns), 100, 0);
+	if (!seen)
+		return t;
 	memory_enter(t, 1, 0, "cpu:wake-up");
 	memory_leave(t, 1, 1, "cpu:wake-up");
 	for (uint64_t i = 1; i <= faults; i++) {
@@ -512,25 +517,30 @@ static struct eta_trace *computing(uint64_t between_ns, unsigned faults)
 	return t;
 }
 
-/* Faults are where memory is short: a thread that has some does the same as one without. */
+/*
+ * Faults are where memory is short: a thread that has some does the same as one without; one that
+ * is not seen alone lived there as long as its process at most.
+ */
 static void longer_with_faults(void **state)
 {
-	struct eta_trace *alone = computing(900, 0), *t = computing(1900, 100);
-	struct analysis_options against = { .reference = REFERENCE_BASELINE, .baseline = alone };
-	struct analysis *r = analyse(t, &against);
-	const struct thread_score *s = thread(r, 1);
-
 	(void)state;
-	assert_int_equal(s->operations, 100);
-	assert_int_equal(s->calls, 0);
-	assert_int_equal(s->slowdown.limit_ns, 100 * 50);
-	/* it lives for 40001 ns, alone for 20001, all of it outside */
-	assert_float_equal(s->sci, 5000. / 40001, 1e-6);
-	assert_true(s->sci_high > s->sci + (20000. - 5000) / 40001 - 1e-6);
-	s = thread(r, 0);
-	assert_true(s->sci_high > 19 * 1000. / (20 * 100 + 19 * 1900) - 1e-6);
-	finish(t, r);
-	eta_close(alone);
+	for (int seen = 0; seen < 2; seen++) {
+		struct eta_trace *alone = computing(900, 0, seen), *t = computing(1900, 100, true);
+		struct analysis_options against = { .reference = REFERENCE_BASELINE,
+						    .baseline = alone };
+		struct analysis *r = analyse(t, &against);
+		const struct thread_score *s = thread(r, 1);
+		double alone_ns = seen ? 20001 : 19 * 1000 + 100;
+
+		assert_int_equal(s->operations, 100);
+		assert_int_equal(s->calls, 0);
+		assert_int_equal(s->slowdown.limit_ns, 100 * 50);
+		/* it lives for 40001 ns, of which 5000 in its faults */
+		assert_float_equal(s->sci, 5000. / 40001, 1e-6);
+		assert_true(s->sci_high > s->sci + (40001 - 5000 - alone_ns) / 40001 - 1e-6);
+		finish(t, r);
+		eta_close(alone);
+	}
 }
 
 int main(void)

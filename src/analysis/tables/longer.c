@@ -47,6 +47,7 @@ static int add(struct baseline_times *times, const char *name, const struct thre
 		.calls = t->calls,
 		.outside_ns = above(t->lifetime_ns, t->io_ns + asleep_ns),
 		.ready_ns = t->ready_ns,
+		.lifetime_ns = t->lifetime_ns,
 		.first_ns = t->first_ns,
 		.index = index,
 	};
@@ -113,6 +114,21 @@ static bool is_before(const struct thread_times *alone, const struct thread_time
 	return names < 0 || (!names && alone->calls < now->calls && !is_same_work(now, alone));
 }
 
+/*
+ * A thread of NAME that made no call may be in no trace: it lived no longer than the longest of
+ * NAME in ALONE, which is *OTHER. False: there is none.
+ */
+static bool longest_of(const struct baseline_times *alone, const char *name,
+		       struct thread_times *other)
+{
+	*other = (struct thread_times){ 0 };
+	for (uint32_t i = 0; i < alone->n; i++)
+		if (strcmp(alone->list[i].name, name) == 0 &&
+		    alone->list[i].lifetime_ns > other->outside_ns)
+			other->outside_ns = alone->list[i].lifetime_ns;
+	return other->outside_ns;
+}
+
 /* Sums NOW, all of which must have one in ALONE; both in order. False: the runs differ. */
 static bool compare(const struct baseline_times *now, const struct baseline_times *alone,
 		    struct longer *sum, uint64_t *more_ns)
@@ -122,12 +138,17 @@ static bool compare(const struct baseline_times *now, const struct baseline_time
 
 	for (uint32_t i = 0; i < now->n; i++, k++) {
 		const struct thread_times *t = &now->list[i], *other;
+		struct thread_times longest;
 
 		while (k < alone->n && is_before(&alone->list[k], t))
 			k++;
 		other = &alone->list[k];
-		if (k == alone->n || strcmp(other->name, t->name) != 0 || !is_same_work(t, other))
-			return false;
+		if (k == alone->n || strcmp(other->name, t->name) != 0 || !is_same_work(t, other)) {
+			if (t->calls || !longest_of(alone, t->name, &longest))
+				return false;
+			other = &longest;
+			k--;
+		}
 		sum->outside_ns += t->outside_ns;
 		sum->alone_ns += other->outside_ns;
 		ready_ns += t->ready_ns;

@@ -82,6 +82,7 @@ struct thread_times {
 	uint64_t calls;
 	uint64_t outside_ns; /* between operations, at work or in futex */
 	uint64_t ready_ns;   /* of it, while others had the CPU */
+	uint64_t lifetime_ns;
 	uint64_t first_ns;
 	uint32_t index; /* into the threads that it is from */
 };
