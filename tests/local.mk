@@ -195,40 +195,42 @@ probe_tests = \
 	tests/cases/kernel-exit.py \
 	tests/cases/kernel-fanotify.py \
 	tests/cases/kernel-faults.py \
-	tests/cases/kernel-file-locks.py \
 	tests/cases/kernel-flushed.py \
-	tests/cases/kernel-fs.py \
-	tests/cases/kernel-fuse.py \
 	tests/cases/kernel-habits.py \
 	tests/cases/kernel-late.py \
 	tests/cases/kernel-light.py \
 	tests/cases/kernel-light-syncs.py \
 	tests/cases/kernel-limited-disk.py \
-	tests/cases/kernel-limits.py \
 	tests/cases/kernel-lock-for.py \
 	tests/cases/kernel-locks.py \
-	tests/cases/kernel-changes.py \
 	tests/cases/kernel-loop.py \
 	tests/cases/kernel-metadata.py \
-	tests/cases/kernel-async-raw.py \
 	tests/cases/kernel-before.py \
 	tests/cases/kernel-discard.py \
 	tests/cases/kernel-neighbours.py \
 	tests/cases/kernel-owner.py \
 	tests/cases/kernel-queue-ahead.py \
-	tests/cases/kernel-realtime.py \
-	tests/cases/kernel-reasons.py \
 	tests/cases/kernel-renamed.py \
 	tests/cases/kernel-scheduler.py \
-	tests/cases/kernel-short-processes.py \
-	tests/cases/kernel-swap.py \
 	tests/cases/kernel-sync.py \
 	tests/cases/kernel-unseen.py \
 	tests/cases/kernel-uring.py \
 	tests/cases/kernel-uring-ready.py \
-	tests/cases/kernel-worker.py \
 	tests/cases/kernel-worked-for.py \
 	tests/cases/kernel-written.py
+# Those of them that take half a minute or more: ./dev check leaves them to CI.
+long_tests = \
+	tests/cases/kernel-async-raw.py \
+	tests/cases/kernel-changes.py \
+	tests/cases/kernel-file-locks.py \
+	tests/cases/kernel-fs.py \
+	tests/cases/kernel-fuse.py \
+	tests/cases/kernel-limits.py \
+	tests/cases/kernel-realtime.py \
+	tests/cases/kernel-reasons.py \
+	tests/cases/kernel-short-processes.py \
+	tests/cases/kernel-swap.py \
+	tests/cases/kernel-worker.py
 kernel_tests += \
 	tests/cases/causes.py \
 	tests/cases/harmless-both.py \
@@ -262,29 +264,13 @@ slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/case
 	tests/cases/kernel-vm-score.py tests/cases/overhead-guests.py tests/cases/kernel-vm-grows.py \
 	tests/cases/kernel-vm-steal.py tests/cases/kernel-vm-sync.py
 
-TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests) $(probe_tests)
-EXTRA_DIST += $(script_tests) $(kernel_tests) $(probe_tests) $(slow_tests) tests/package/try.sh
-
-# Of those that trace the kernel, which no two do at once, the ones that take half a minute or more: ./dev check leaves
-# them to CI, which runs check-kernel with long_tests=
-long_tests = \
-	tests/cases/kernel-async-raw.py \
-	tests/cases/kernel-changes.py \
-	tests/cases/kernel-file-locks.py \
-	tests/cases/kernel-fs.py \
-	tests/cases/kernel-fuse.py \
-	tests/cases/kernel-limits.py \
-	tests/cases/kernel-realtime.py \
-	tests/cases/kernel-reasons.py \
-	tests/cases/kernel-short-processes.py \
-	tests/cases/kernel-swap.py \
-	tests/cases/kernel-worker.py
+TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests) $(probe_tests) $(long_tests)
+EXTRA_DIST += $(script_tests) $(kernel_tests) $(probe_tests) $(long_tests) $(slow_tests) tests/package/try.sh
 
 # Both may run at once, when all is built.
 .PHONY: check-kernel check-others check-unit check-threads
 check-kernel:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(long_tests),$(probe_tests) $(kernel_tests))' \
-		TEST_SUITE_LOG=$@.suite
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(probe_tests) $(kernel_tests) $(long_tests)' TEST_SUITE_LOG=$@.suite
 check-others:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(script_tests) $(check_PROGRAMS)' TEST_SUITE_LOG=$@.suite
 # under an emulator, where the others are of no use: tests/cross.sh

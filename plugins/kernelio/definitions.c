@@ -16,14 +16,18 @@
 /* What the file may take: this part of the size of --last, and so much at least. */
 #define PART_OF_BUDGET 4
 #define LEAST_BYTES ((uint64_t)1 << 20)
+/* For so many bytes of it one file or task is known to be in use: less than half with their names.
+ */
+#define BYTES_PER_USED 512
 
 struct definitions {
 	struct spool spool;
 	/* hashes of what was stored, each at a place of its own: what takes the place of another is
 	 * stored once more */
 	uint64_t known[N_KNOWN];
-	/* the same of files and tasks, by what was recorded of them last */
-	uint64_t used[N_KNOWN];
+	/* the same of files and tasks of which something was recorded lately */
+	uint64_t *used;
+	size_t n_used;
 	uint64_t most_bytes, trim_bytes; /* that it may have; with how many it is trimmed */
 	pthread_mutex_t lock;		 /* of putting another file in its place, */
 	bool fixed;			 /* which is not done any more */
@@ -46,6 +50,10 @@ int definitions_new(struct kernelio *k, struct definitions **out)
 	if ((*out)->most_bytes < LEAST_BYTES)
 		(*out)->most_bytes = LEAST_BYTES;
 	(*out)->trim_bytes = (*out)->most_bytes;
+	(*out)->n_used = (*out)->most_bytes / BYTES_PER_USED;
+	(*out)->used = calloc((*out)->n_used, sizeof(*(*out)->used));
+	if (!(*out)->used)
+		return -ENOMEM;
 	meta_header(&header, ETA_SPOOL_KERNEL);
 	header.flags = ETA_SPOOL_DEFINITIONS;
 	snprintf(path, sizeof(path), "%s/cpu.definitions", k->directory);
@@ -60,6 +68,7 @@ void definitions_free(struct definitions *definitions)
 	if (definitions) {
 		spool_close(&definitions->spool);
 		pthread_mutex_destroy(&definitions->lock);
+		free(definitions->used);
 	}
 	free(definitions);
 }
@@ -129,9 +138,14 @@ static uint64_t task_key(uint32_t tid)
 	return file_key(UINT32_MAX, tid);
 }
 
+static size_t used_place(const struct definitions *definitions, uint64_t key)
+{
+	return (size_t)(key / 2 % definitions->n_used);
+}
+
 static void use(struct definitions *definitions, uint64_t key)
 {
-	definitions->used[key / 2 % N_KNOWN] = key;
+	definitions->used[used_place(definitions, key)] = key;
 }
 
 void definitions_used(struct definitions *definitions, const struct eta_record_head *head)
@@ -208,20 +222,19 @@ static size_t *places_of(const unsigned char *records, size_t bytes, size_t *n)
  * Which of the N records at AT stay: of each file and task that is in use the last one, what was
  * lost, and of the rest the last ones, up to MOST bytes in all.
  */
-static void choose(const struct definitions *definitions, const unsigned char *records,
-		   const size_t *at, size_t n, uint64_t most, bool *stays)
+static void choose(struct definitions *definitions, const unsigned char *records, const size_t *at,
+		   size_t n, uint64_t most, bool *stays)
 {
-	uint64_t taken[N_KNOWN / 64] = { 0 }, bytes = 0;
+	uint64_t bytes = 0;
 
 	for (size_t i = n; i-- > 0;) {
 		const struct eta_record_head *head = (const void *)(records + at[i]);
-		uint64_t key = key_of(head), place = key / 2 % N_KNOWN;
-		bool last =
-			definitions->used[place] == key && !(taken[place / 64] >> place % 64 & 1);
+		uint64_t key = key_of(head),
+			 *used = &definitions->used[used_place(definitions, key)];
 
-		if (last)
-			taken[place / 64] |= 1ull << place % 64;
-		stays[i] = last || head->type == ETA_RECORD_LOSS;
+		stays[i] = *used == key || head->type == ETA_RECORD_LOSS;
+		if (*used == key)
+			*used = 0; /* those before have a name from before */
 		bytes += stays[i] ? (uint64_t)head->units * ETA_UNIT_BYTES : 0;
 	}
 	for (size_t i = n; i-- > 0 && bytes < most;) {
