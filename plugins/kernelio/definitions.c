@@ -173,7 +173,7 @@ static unsigned char *read_back(const struct spool *spool, size_t *bytes)
 {
 	size_t stored = (size_t)(spool->base_offset - ETA_SPOOL_HEADER_BYTES), done = 0;
 	size_t window = (size_t)(spool->next - spool->base);
-	unsigned char *records = malloc(stored + window + 1);
+	unsigned char *records = calloc(1, stored + window + 1);
 	int fd = records ? spool_reopen(spool) : -1;
 
 	while (fd >= 0 && done < stored) {
@@ -208,10 +208,14 @@ static size_t *places_of(const unsigned char *records, size_t bytes, size_t *n)
 {
 	size_t *at = malloc((bytes / ETA_UNIT_BYTES + 1) * sizeof(*at));
 
+	if (!at)
+		return NULL;
 	*n = 0;
-	for (size_t next = 0; at && next < bytes;) {
+	for (size_t next = 0; next < bytes;) {
 		const struct eta_record_head *head = (const void *)(records + next);
 
+		if (!head->units)
+			break;
 		at[(*n)++] = next;
 		next += (size_t)head->units * ETA_UNIT_BYTES;
 	}
