@@ -13,9 +13,13 @@
 
 #define WINDOW_BYTES ((size_t)64 << 10)
 #define N_KNOWN ((size_t)1 << 16)
-/* What the file may take: this part of the size of --last, and so much at least. */
+/*
+ * What the file may take: this part of the size of --last, and so much at least. The rings fill
+ * while it is trimmed: so much at most.
+ */
 #define PART_OF_BUDGET 4
 #define LEAST_BYTES ((uint64_t)1 << 20)
+#define MOST_BYTES ((uint64_t)64 << 20)
 /* For so many bytes of it one file or task is known to be in use: less than half with their names.
  */
 #define BYTES_PER_USED 512
@@ -49,6 +53,8 @@ int definitions_new(struct kernelio *k, struct definitions **out)
 	(*out)->most_bytes = k->options.budget->left / PART_OF_BUDGET;
 	if ((*out)->most_bytes < LEAST_BYTES)
 		(*out)->most_bytes = LEAST_BYTES;
+	if ((*out)->most_bytes > MOST_BYTES)
+		(*out)->most_bytes = MOST_BYTES;
 	(*out)->trim_bytes = (*out)->most_bytes;
 	(*out)->n_used = (*out)->most_bytes / BYTES_PER_USED;
 	(*out)->used = calloc((*out)->n_used, sizeof(*(*out)->used));
