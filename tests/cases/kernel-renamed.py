@@ -16,7 +16,7 @@ PROGRAM = RENAMES + """
 for i in range(50):
     os.close(os.open("late", os.O_RDONLY))
 for i in range(20):  # most file systems give a new file the inode of the one that was removed last
-    use(f"new-{i}", 20 if i == 7 else 1)
+    use(f"new-{i}", 20 if i == 7 else 0)
     os.unlink(f"new-{i}")
 """
 
