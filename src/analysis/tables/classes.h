@@ -94,7 +94,7 @@ struct contended_cell {
 	uint64_t ns;
 	uint64_t n;		     /* operations, all of whose time in the cell was contended */
 	uint64_t left[N_REFERENCES]; /* of the other operations: the rest of the references */
-	uint64_t limited_ns;	     /* of those whose work there is a limit's (loss_limit_work()) */
+	uint64_t limited_ns; /* of those whose work there is a limit's (loss_limit_work()) */
 	uint64_t n_limited;
 };
 
