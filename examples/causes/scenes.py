@@ -300,7 +300,7 @@ SCENES = [
     Cause("append-processes", {("fs", "inode lock")},
           others(plain, ["{neighbour:append}", "-t", "4", "-n", FOREVER, "-s", "16384", "{data}/data"],
                  traced=True),
-          "append", ["-n", "1000", "-s", "65536"], threads=1, culprit=NEIGHBOUR, before=FAIR, victim="append", baseline=True),
+          "append", ["-n", "6000", "-s", "65536"], threads=1, culprit=NEIGHBOUR, before=FAIR, victim="append", baseline=True),
     # ---- the CPU ----
     # of four sessions: the scheduler gives each the same, however many processes it has (autogroup)
     Cause("hogs-untraced", CPU, others(plain, *[["{program:hogs}", "2"]] * 4), "quiet", ["-n", "204800"], threads=1,

@@ -194,7 +194,7 @@ import mmap, os, sys, time
 data, page = os.open(sys.argv[1] + "/data.0", os.O_DIRECT), mmap.mmap(-1, 4096)
 while True:
     os.preadv(data, [page], 0)
-    time.sleep(0.001)
+    time.sleep(0.005)
 """
 # in a directory whose changes are synced
 LINKS = """
