@@ -373,8 +373,8 @@ def neighbour_of(place, undo, program):
 def others(condition, *commands, traced=False, prepare=(), bound=False):
     """
     CONDITION with COMMANDS beside the program, each a list of words; {data} in them is the folder, {below} one on the
-    file system below that of a loop device, {neighbour:X} the example X under the name `neighbour`. PREPARE: commands that run before. BOUND: they are in the
-    condition's control group, too.
+    file system below that of a loop device, {neighbour:X} the example X under the name `neighbour`. PREPARE: commands that
+    run before. BOUND: they are in the condition's control group, too.
     """
     @contextlib.contextmanager
     def made(place, strength):

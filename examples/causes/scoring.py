@@ -44,6 +44,11 @@ class Score:
                 part = thread["lifetime_ns"] / self.life_ns
                 self.sci_low -= (thread["sci"] - thread["sci_low"]) * part
                 self.sci_high += (thread["sci_high"] - thread["sci"]) * part
+        # its process: how long it was there, and how much shorter it would have been by what the report says
+        processes = {process["pid"]: process for process in report["processes"]}
+        self.saved_ns = processes[slowest["pid"]]["saved_all_ns"]
+        self.wall_ns = processes[slowest["pid"]]["wall_ns"]
+        self.busiest_wall_ns = processes[max(threads, key=lambda thread: thread["io_ns"])["pid"]]["wall_ns"]
         self.level, self.reason = verdict["level"], verdict["reason"]
         beside = verdict.get("beside", {"level": "", "reason": ""})
         self.beside = beside["level"], beside["reason"]

@@ -23,10 +23,12 @@ from scoring import record, report_text, score  # noqa: E402
 THREADS = 1, 2, 4, 8
 ALL = CAUSES + SCENES
 NEAR = 0.10  # of the truth, where the interval is narrower
+GAIN_NEAR = 0.15
 
 # SHOWN: the run that the row is of; TRUTH: (time with others - time alone) / time with others; HELD: of each run, does
-# all of it hold
-Result = collections.namedtuple("Result", "cause shown named culprit innocent scores strengths solo truth held seconds "
+# all of it hold; GAIN: how much of the time that others took from the process its run without them is said to be shorter
+# by, None where that is not comparable
+Result = collections.namedtuple("Result", "cause shown named culprit innocent scores strengths solo truth held gain seconds "
                                 "note")
 
 
@@ -129,11 +131,11 @@ class Runs:
         self.place.clear(self.kept)
         return baseline, scores + self.scores(condition, cause.solo_threads, n - 1, solo=True)
 
-    def alone_ns(self, solo):
+    def alone_ns(self, solo, what="busiest_ns"):
         """What the program takes without the cause; against a baseline, that run's time counts."""
         if self.cause.baseline:
-            return solo[0].busiest_ns
-        return statistics.median(s.busiest_ns for s in solo)
+            return getattr(solo[0], what)
+        return statistics.median(getattr(s, what) for s in solo)
 
 
 def write_report(folder, name, score_of_run):
@@ -170,6 +172,21 @@ def is_near(score, truth):
     return abs(score.sci - truth) <= NEAR or score.sci_low <= truth <= score.sci_high
 
 
+def gain_of(cause, run, alone_ns):
+    """
+    Alone one thread does its own work only, so what threads of one program take from each other is not comparable; nor is
+    what processes do that run one after the other.
+    """
+    lost_ns = run.wall_ns - alone_ns
+    if cause.alone or cause.whole or cause.is_control or lost_ns * 10 < run.wall_ns:
+        return None
+    return run.saved_ns / lost_ns
+
+
+def gain_is_right(result):
+    return abs(result.gain - 1) <= GAIN_NEAR
+
+
 def run_holds(cause, run, alone, alone_ns):
     """RUN, and one ALONE, as far as it can be said of a single one"""
     return cause.expects(run) and cause.culprit_is_first(run) and not innocent(cause, run) and alone.is_quiet and \
@@ -193,7 +210,7 @@ def judge(cause, place, options):
                 strengths[strength] = scores[cause.threads] if strength == cause.strength else \
                     median(runs.main(cause.threads, strength, baseline))
     except Failed as reason:
-        return Result(cause, None, None, "", "", {}, {}, "", 0, [], time.monotonic() - began,
+        return Result(cause, None, None, "", "", {}, {}, "", 0, [], None, time.monotonic() - began,
                       str(reason))
     right = [s for s in main if cause.expects(s)]
     named = len(right) * 2 > len(main)
@@ -209,7 +226,7 @@ def judge(cause, place, options):
     quiet = [s for s in solo if s.is_quiet]
     alone = "none" if len(quiet) * 2 > len(solo) else f"{middle(solo).verdict} {middle(solo).sci:.2f} (!)"
     return Result(cause, shown, named, culprit, innocent(cause, shown), scores, strengths, alone, truth,
-                  held, time.monotonic() - began, "")
+                  held, gain_of(cause, shown, runs.alone_ns(solo, "busiest_wall_ns")), time.monotonic() - began, "")
 
 
 def off(result):
@@ -246,6 +263,7 @@ def columns(result):
             "yes" if result.named else "NO", result.culprit + (f", {result.innocent} (!)" if result.innocent else ""),
             f"{s.sci:.2f}", f"{result.truth:.2f}", f"{off(result):+.2f}" + ("" if shown_is_near(result) else " (!)"),
             result.solo, "yes" if holds(result) else "NO", f"{sum(result.held)} of {len(result.held)}",
+            "" if result.gain is None else f"{100 * result.gain:.0f} %" + ("" if gain_is_right(result) else " (!)"),
             " ".join(f"{n}: {result.scores[n]:.2f}" for n in sorted(result.scores)) if len(result.scores) > 1 else "",
             " ".join(f"{k}: {v:.2f}" for k, v in result.strengths.items()), grows(result), f"{result.seconds:.0f} s"]
 
@@ -256,7 +274,7 @@ def print_table(table):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
-HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI", "truth", "off", "alone", "holds", "runs",
+HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI", "truth", "off", "alone", "holds", "runs", "gain",
         "by threads", "by strength", "grows", "took"]
 
 
@@ -343,6 +361,8 @@ def main():
     missed = [result.cause.name for result in ran if not holds(result)]
     print(f"{sum(result.named for result in ran)} of {len(ran)} causes named, {sum(map(shown_is_near, ran))} scores near the "
           f"truth, {len(ran) - len(missed)} in all" + (f"; not: {', '.join(missed)}" if missed else ""))
+    gains = [result for result in ran if result.gain is not None]
+    print(f"{sum(map(gain_is_right, gains))} of {len(gains)} gains within {100 * GAIN_NEAR:.0f} %")
     print("of each run in turn: " + ", ".join(str(sum(held)) for held in zip(*(result.held for result in ran))))
     print(f"took {sum(result.seconds for result in results):.0f} s")
     return 0 if not missed and all(map(accuracy.is_right, amounts)) else 1
