@@ -42,6 +42,7 @@ eta_ext_libeta_a_SOURCES = \
 	eta-ext/base/levels.h \
 	eta-ext/base/name-calls.h \
 	eta-ext/base/paged-array.c eta-ext/base/paged-array.h \
+	eta-ext/base/fnv.h \
 	eta-ext/base/plural.h \
 	eta-ext/format/otf2-flags.h \
 	eta-ext/merge/flushes.c \

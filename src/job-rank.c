@@ -16,6 +16,7 @@
 
 #include "cli.h"
 #include "eta-ext/base/eta.h"
+#include "eta-ext/base/fnv.h"
 #include "job-node.h"
 #include "job.h"
 #include "launch.h"
@@ -32,11 +33,7 @@ enum {
 
 static uint64_t add_text(uint64_t hash, const char *text)
 {
-	/* FNV-1a, with the zero at the end */
-	do
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3;
-	while (*text++);
-	return hash;
+	return fnv_add(hash, text, strlen(text) + 1); /* "ab", "c" is not "a", "bc" */
 }
 
 /*
@@ -46,7 +43,7 @@ static uint64_t add_text(uint64_t hash, const char *text)
 static socklen_t node_address(const struct job *job, const char *folder, struct sockaddr_un *name)
 {
 	char cwd[PATH_MAX] = "";
-	uint64_t hash = 0xcbf29ce484222325;
+	uint64_t hash = FNV_BEGIN;
 	int n;
 
 	if (folder[0] != '/' && !getcwd(cwd, sizeof(cwd)))

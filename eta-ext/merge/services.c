@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/fnv.h"
 #include "eta-ext/base/paged-array.h"
 #include "eta-ext/base/search.h"
 #include "eta-ext/format/archive.h"
@@ -444,16 +445,6 @@ static int locate(struct services *s, const struct merge *merge)
 	return 0;
 }
 
-/* FNV-1a: the same for a guest in every merge. */
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-	return hash;
-}
-
 /* Says of which virtual machine each guest is. */
 static int name_guests(struct eta_trace *trace, const struct merge *merge)
 {
@@ -471,7 +462,7 @@ static int name_guests(struct eta_trace *trace, const struct merge *merge)
 		if (!inner || !outer)
 			continue;
 		own = merge_host(trace, &merge->inputs[guest->guest], inner->host);
-		snprintf(name, sizeof(name), ARCHIVE_GUEST "%016" PRIX64, hash_of(own));
+		snprintf(name, sizeof(name), ARCHIVE_GUEST "%016" PRIX64, fnv_of_text(own));
 		told = json_object();
 		json_object_set_new(told, "guest", json_string(own));
 		json_object_set_new(

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "eta-ext/base/eta.h"
+#include "eta-ext/base/fnv.h"
 #include "eta-ext/format/spool-budget.h"
 #include "internal.h"
 
@@ -90,16 +91,6 @@ bool definitions_take(const struct eta_record_head *head)
 	       head->type == ETA_RECORD_LOSS;
 }
 
-/* FNV-1a */
-static uint64_t hash_of(uint64_t hash, const void *data, size_t n)
-{
-	const unsigned char *bytes = data;
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3;
-	return hash;
-}
-
 bool definitions_known(struct definitions *definitions, const struct eta_record_head *head,
 		       const void *rest, size_t rest_bytes)
 {
@@ -121,7 +112,7 @@ bool definitions_known(struct definitions *definitions, const struct eta_record_
 	} else {
 		task->noted_ns = 0;
 	}
-	hash = hash_of(0xcbf29ce484222325, &record, sizeof(record.head) + rest_bytes);
+	hash = fnv_add(FNV_BEGIN, &record, sizeof(record.head) + rest_bytes);
 	place = &definitions->known[hash % N_KNOWN];
 	if (*place == hash)
 		return true;

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "eta-ext/base/fnv.h"
+
 /* One more word into H: the order of words matters (multiply and fold, as wyhash does). */
 static inline uint64_t hash_mix(uint64_t h, uint64_t word)
 {
@@ -16,11 +18,7 @@ static inline uint64_t hash_mix(uint64_t h, uint64_t word)
 
 static inline uint64_t hash_text(const char *text)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u; /* FNV-1a */
-	return hash_mix(h, 0x2545f4914f6cdd1du);
+	return hash_mix(fnv_of_text(text), 0x2545f4914f6cdd1du);
 }
 
 #endif
