@@ -139,6 +139,7 @@ script_tests += \
 	tests/cases/posixio-functions.py \
 	tests/cases/posixio-processes.py \
 	tests/cases/posixio-loading.py \
+	tests/cases/posixio-last-names.py \
 	tests/cases/posixio-mpi-io.py \
 	tests/cases/posixio-mpi.sh \
 	tests/cases/posixio-names.py \

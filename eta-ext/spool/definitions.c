@@ -66,6 +66,7 @@ void spool_tables_free(struct spool *spool)
 {
 	known_free(&spool->known_files);
 	known_free(&spool->known_processes);
+	known_free(&spool->known_handles);
 }
 
 static uint32_t out_of_memory(const struct eta_trace *trace)

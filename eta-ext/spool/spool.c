@@ -193,6 +193,7 @@ static int take_header(struct eta_trace *trace, struct spool_file *file,
 		file->cpu = header->cpu + 1;
 	trace->counts.lost += header->lost;
 	take_overwritten(spool, header);
+	spool->keeps_last |= header->version == ETA_SPOOL_VERSION_LAST;
 	spool->not_recorded += header->not_recorded;
 	if (!*spool->host)
 		memcpy(spool->host, header->host, sizeof(spool->host));

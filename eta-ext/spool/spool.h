@@ -77,6 +77,7 @@ struct spool {
 	size_t n_handles, handle_room;
 	bool tracer_began, tracer_ended; /* the kernel's, as its properties say */
 	uint32_t listener_tid;		 /* who answers fanotify; 0: not known */
+	bool keeps_last;		 /* files do that keep their last records only */
 	uint64_t not_recorded;		 /* calls of a level of detail that was not asked for */
 	uint64_t overwritten;	 /* operations and requests that made room for later ones, */
 	uint64_t overwritten_ns; /* and the latest time of them (see struct eta_spool_header) */
@@ -90,7 +91,8 @@ struct spool {
 		uint64_t from, to; /* and the thread's part of it */
 		uint32_t group;	   /* kernel: which part of the index */
 	} * locations;
-	struct known *known_files, *known_processes; /* that are defined already, while opening */
+	/* that are defined already, while opening */
+	struct known *known_files, *known_processes, *known_handles;
 	struct spool_index *index;
 };
 

@@ -6,23 +6,32 @@
 #include <string.h>
 
 #include "eta-ext/base/array.h"
+#include "eta-ext/base/known.h"
 #include "eta-ext/trace/call.h"
 #include "spool.h"
 
 enum {
 	BATCH = 1024,
 	WINDOW_BYTES = 64 << 10,
-	MAX_PARENTS = 16, /* a child of a fork uses ids of its parent's */
 };
 
 /* ---- opening: the FILE records of each thread, which are a chain ---- */
 
-static int add_handle(struct eta_trace *trace, uint32_t image, const struct eta_file_record *record)
+/*
+ * Where threads keep their last records, each window of theirs has the names of its files: one of
+ * those counts. WITHOUT_PATH: those whose path was not known any more, after all others.
+ */
+static int add_handle(struct eta_trace *trace, uint32_t image, const struct eta_file_record *record,
+		      bool without_path)
 {
 	struct spool *spool = trace->data;
+	const uint32_t key[] = { image, record->head.id };
 	struct eta_handle handle = { .open_flags = record->open_flags };
 	uint32_t index;
 
+	if (spool->keeps_last && (!record->path_bytes != without_path ||
+				  known_find(spool->known_handles, key, sizeof(key)) != ETA_NONE))
+		return 0;
 	if (!ARRAY_FITS(spool->handles, spool->n_handles + 1, spool->handle_room)) {
 		eta_error("%s: not enough memory for %zu files", trace->path, spool->n_handles + 1);
 		return -ENOMEM;
@@ -33,6 +42,8 @@ static int add_handle(struct eta_trace *trace, uint32_t image, const struct eta_
 	handle.name = trace->defs.files[handle.file].path;
 	index = eta_defs_handle(trace, &handle);
 	if (index == ETA_NONE)
+		return -ENOMEM;
+	if (spool->keeps_last && known_add(&spool->known_handles, key, sizeof(key), index))
 		return -ENOMEM;
 	spool->handles[spool->n_handles++] = (struct spool_handle){
 		.image = image,
@@ -45,7 +56,7 @@ static int add_handle(struct eta_trace *trace, uint32_t image, const struct eta_
 
 /* Newest record first; each points to the one before it, so a chain that does not is damage. */
 static int read_files(struct eta_trace *trace, const struct spool_file *file,
-		      struct spool_view *view)
+		      struct spool_view *view, bool without_path)
 {
 	uint64_t at = file->last_file;
 	const struct eta_record_head *record;
@@ -54,6 +65,8 @@ static int read_files(struct eta_trace *trace, const struct spool_file *file,
 	while (at) {
 		uint64_t prev;
 
+		if (at < view->first && view->first > ETA_SPOOL_HEADER_BYTES)
+			return 0; /* those before are written over */
 		if (at < view->first || at % ETA_UNIT_BYTES)
 			break;
 		rc = spool_view_record(view, at, &record);
@@ -62,15 +75,16 @@ static int read_files(struct eta_trace *trace, const struct spool_file *file,
 		if (rc == 0 || record->type != ETA_RECORD_FILE)
 			break;
 		prev = ((const struct eta_file_record *)record)->prev;
-		rc = add_handle(trace, file->image, (const struct eta_file_record *)record);
+		rc = add_handle(trace, file->image, (const struct eta_file_record *)record,
+				without_path);
 		if (rc)
 			return rc;
 		if (prev >= at)
 			break;
 		at = prev;
 	}
-	if (at &&
-	    !view->damaged) { /* what its files are is unknown; its calls are read all the same */
+	if (at && !view->damaged &&
+	    !without_path) { /* what its files are is unknown; its calls are read all the same */
 		eta_warn("%s: the list of files is broken at byte %llu", view->path,
 			 (unsigned long long)at);
 		trace->counts.bad++;
@@ -87,7 +101,7 @@ static int by_id(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-int spool_user_open(struct eta_trace *trace)
+static int open_files(struct eta_trace *trace, bool without_path)
 {
 	struct spool *spool = trace->data;
 	int rc = 0;
@@ -96,16 +110,26 @@ int spool_user_open(struct eta_trace *trace)
 		struct spool_file *file = &spool->files[i];
 		struct spool_view view;
 
-		/* where threads keep their last records, they are in the file of their process */
+		/* where threads keep their last records, some are in the file of their process */
 		if ((file->kind != ETA_SPOOL_USER && file->kind != ETA_SPOOL_PROCESS) ||
 		    !file->last_file)
 			continue;
 		rc = spool_view_open(&view, file->path, 4096, &file->damage);
 		if (rc)
 			break;
-		rc = read_files(trace, file, &view);
+		rc = read_files(trace, file, &view, without_path);
 		spool_view_close(&view);
 	}
+	return rc;
+}
+
+int spool_user_open(struct eta_trace *trace)
+{
+	struct spool *spool = trace->data;
+	int rc = open_files(trace, false);
+
+	if (rc == 0 && spool->keeps_last)
+		rc = open_files(trace, true);
 	if (spool->n_handles)
 		qsort(spool->handles, spool->n_handles, sizeof(*spool->handles), by_id);
 	return rc;
@@ -114,16 +138,11 @@ int spool_user_open(struct eta_trace *trace)
 static const struct spool_handle *find_handle(const struct spool *spool, uint32_t image,
 					      uint32_t id)
 {
-	for (int depth = 0; spool->n_handles && image != ETA_NONE && depth < MAX_PARENTS; depth++) {
-		const struct spool_handle key = { .image = image, .id = id };
-		const struct spool_handle *found =
-			bsearch(&key, spool->handles, spool->n_handles, sizeof(key), by_id);
+	const struct spool_handle key = { .image = image, .id = id };
 
-		if (found)
-			return found;
-		image = spool->images[image].parent;
-	}
-	return NULL;
+	return spool->n_handles
+		       ? bsearch(&key, spool->handles, spool->n_handles, sizeof(key), by_id)
+		       : NULL;
 }
 
 /* ---- a thread's calls ---- */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "eta-ext/base/fnv.h"
 #include "eta-ext/format/own-call.h"
 #include "eta-ext/format/own-map.h"
 #include "grown.h"
@@ -281,15 +282,35 @@ struct file *files_open(int fd, int dir, const char *path, int flags)
 	return files_attach(fd, file);
 }
 
+void files_record_again(const struct file *file, int fd)
+{
+	struct file again = { .id = file->id,
+			      .dev = file->dev,
+			      .inode = file->inode,
+			      .open_flags = file->open_flags,
+			      .kind = file->kind };
+	char *text = self->scratch;
+	int saved = errno;
+
+	core_sink->file(&again, text, fd < 0 ? 0 : path_of(fd, text, sizeof(self->scratch)),
+			fd < 0 ? 0 : fs_magic_of(fd, file->dev));
+	errno = saved;
+}
+
+static void record_path(uint32_t id, const char *path, int flags)
+{
+	struct file file = { .kind = ETA_FILE_UNKNOWN, .open_flags = (uint32_t)flags, .id = id };
+
+	core_sink->file(&file, path, strnlen(path, PATH_MAX), 0);
+}
+
 uint32_t files_failed(const char *path, int flags)
 {
-	struct file failed = { .kind = ETA_FILE_UNKNOWN, .open_flags = (uint32_t)flags };
+	uint32_t id = path ? atomic_fetch_add(&pool.next_id, 1) : 0;
 
-	if (!path)
-		return 0;
-	failed.id = atomic_fetch_add(&pool.next_id, 1);
-	core_sink->file(&failed, path, strnlen(path, PATH_MAX), 0);
-	return failed.id;
+	if (path)
+		record_path(id, path, flags);
+	return id;
 }
 
 /*
@@ -316,19 +337,21 @@ static _Atomic uint64_t *named_slot(uint64_t hash)
 
 uint32_t files_named(const char *path)
 {
-	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
 	_Atomic uint64_t *slot;
-	uint64_t known;
+	uint64_t hash, known;
 	uint32_t id;
 
 	if (!path)
 		return 0;
-	for (const char *c = path; *c && c - path < PATH_MAX; c++)
-		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+	hash = fnv_add(FNV_BEGIN, path, strnlen(path, PATH_MAX));
 	slot = named_slot(hash);
 	known = slot ? atomic_load(slot) : 0;
-	if (known && known >> 24 == hash >> 24)
-		return known & 0xffffff;
+	if (known && known >> 24 == hash >> 24) {
+		id = known & 0xffffff;
+		if (core_sink->has_name && !core_sink->has_name(id))
+			record_path(id, path, 0);
+		return id;
+	}
 	id = files_failed(path, 0);
 	if (slot && id <= 0xffffff)
 		atomic_store(slot, (hash >> 24) << 24 | id);
@@ -338,7 +361,7 @@ uint32_t files_named(const char *path)
 uint32_t files_at(const char *path)
 {
 	char *text = self->scratch;
-	struct file file = { .kind = ETA_FILE_UNKNOWN };
+	struct file file = { .kind = ETA_FILE_UNKNOWN, .lasting = true };
 	const size_t room = sizeof(self->scratch), n = strnlen(path, room);
 	struct stat st = { .st_mode = 0 };
 	long folder = 0;

@@ -32,10 +32,11 @@ struct file {
 	uint32_t sink_handle;	 /* for the sink's use */
 	uint32_t sink_parent;	 /* sink_handle of what it was dup'ed from, UINT32_MAX: none */
 	bool inherited;		 /* was open before it was met */
-	uint8_t kind;		 /* enum eta_file_kind */
-	uint32_t index;		 /* in the pool; */
-	uint32_t next_free;	 /* index + 1 of the next free one */
-	int64_t stream_at; /* of the stream on it, when its buffer was as follows (stream.h) */
+	bool lasting;	    /* calls will name it that have neither its path nor a descriptor */
+	uint8_t kind;	    /* enum eta_file_kind */
+	uint32_t index;	    /* in the pool; */
+	uint32_t next_free; /* index + 1 of the next free one */
+	int64_t stream_at;  /* of the stream on it, when its buffer was as follows (stream.h) */
 	const void *stream_read, *stream_write;
 	_Atomic uint32_t stream_holder; /* tid of whose call has locked that stream, 0: none */
 } __attribute__((aligned(64)));
@@ -133,6 +134,9 @@ void files_put(struct file *file);
 /* Forgets everything (child of a fork), and makes every position be read again (its parent). */
 void files_forget(void);
 void files_reread_positions(void);
+
+/* Reports FILE to the sink once more. FD: it is open there; -1: its path is not known. */
+void files_record_again(const struct file *file, int fd);
 
 int64_t files_position_slow(struct file *owner, int fd);
 

@@ -71,6 +71,8 @@ plugins_libsci_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/outer.h \
 	plugins/posixio/wrap/outer.c \
 	plugins/posixio/spool/calls.c \
+	plugins/posixio/spool/names.c \
+	plugins/posixio/spool/names.h \
 	plugins/posixio/spool/rank.c \
 	plugins/posixio/spool/rank.h \
 	plugins/posixio/spool/sink.c \
@@ -136,6 +138,8 @@ plugins_libeztrace_posixio_so_SOURCES = $(POSIXIO_SOURCES) \
 	plugins/posixio/eztrace/sink.h \
 	plugins/posixio/outer.h \
 	plugins/posixio/spool/calls.c \
+	plugins/posixio/spool/names.c \
+	plugins/posixio/spool/names.h \
 	plugins/posixio/spool/rank.c \
 	plugins/posixio/spool/rank.h \
 	plugins/posixio/spool/sink.c \

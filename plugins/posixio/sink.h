@@ -44,6 +44,11 @@ struct sink {
 	 * of its file system, 0: unknown.
 	 */
 	void (*file)(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic);
+	/*
+	 * Is the definition of file ID still there, for a call that comes next? Else it is given
+	 * again. NULL: always.
+	 */
+	bool (*has_name)(uint32_t id);
 	/* FILE has other flags; as NEW_ID, where a definition cannot change. */
 	void (*file_flags)(struct file *file, uint32_t new_id, const char *path, size_t path_bytes,
 			   uint32_t fs_magic);

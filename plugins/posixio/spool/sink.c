@@ -17,6 +17,7 @@
 #include "eta-ext/format/spool-reach.h"
 #include "plugins/posixio/environment.h"
 #include "plugins/posixio/text.h"
+#include "names.h"
 #include "rank.h"
 
 #define WINDOW_FIRST_BYTES ((size_t)16 << 10) /* a short thread needs no more */
@@ -393,6 +394,7 @@ static void thread_turned(struct spool *spool)
 
 	_Static_assert(offsetof(struct spool_sink_thread, spool) == 0, "one is the other");
 	memset(sink->patterns, 0, sizeof(sink->patterns));
+	names_forget(sink);
 	if (spool->keeps_last)
 		put_thread(spool, &sink->whose, ETA_THREAD_GOES_ON);
 }
@@ -478,86 +480,25 @@ static void call_missed(struct thread *t)
 	__atomic_fetch_add(&spool_sink_of(t)->spool.header->lost, 1, __ATOMIC_RELAXED);
 }
 
-/* What opens are like that have been recorded: a place for each, that another may take. */
-#define KNOWN_OPENS 4096
-struct known_open {
-	uint64_t hash;
-	uint32_t id;
-};
-
-static uint64_t hash_of(uint64_t hash, const void *data, size_t n)
-{
-	const unsigned char *bytes = data;
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3; /* FNV-1a */
-	return hash;
-}
-
-/*
- * Gives FILE the id of one that was opened alike: what is never written over must not grow by each
- * call. Under the lock of the process. False: it is the first.
- */
-static bool is_known_open(struct file *file, const char *path, size_t path_bytes)
-{
-	static struct known_open *known; /* own_memory; a child of a fork has its parent's ids */
-	const uint64_t facts[] = { file->inode, file->dev, file->open_flags, file->kind };
-	uint64_t hash = hash_of(0xcbf29ce484222325, facts, sizeof(facts));
-	struct known_open *place;
-
-	if (!known)
-		known = own_memory(KNOWN_OPENS * sizeof(*known));
-	if (!known)
-		return false;
-	hash = hash_of(hash, path, path_bytes);
-	place = &known[hash % KNOWN_OPENS];
-	if (place->id && place->hash == hash) {
-		file->id = place->id;
-		return true;
-	}
-	*place = (struct known_open){ hash, file->id };
-	return false;
-}
-
-static void store_file(struct spool *spool, const struct file *file, const char *path,
-		       size_t path_bytes, uint32_t fs_magic)
-{
-	size_t bytes = spool_record_bytes(sizeof(struct eta_file_record) + path_bytes);
-	struct eta_file_record *record = spool_reserve(spool, bytes);
-	uint64_t at;
-
-	if (!record)
-		return;
-	at = spool_offset(spool, record);
-	record->head.time_ns = clock_real();
-	record->head.units = (uint16_t)(bytes / ETA_UNIT_BYTES);
-	record->head.id = file->id;
-	record->head.flags = file->kind;
-	record->dev = file->dev;
-	record->open_flags = file->open_flags;
-	record->inode = file->inode;
-	record->prev = spool->header->last_file;
-	record->fs_magic = fs_magic;
-	record->path_bytes = (uint32_t)path_bytes;
-	memcpy(record->path, path, path_bytes);
-	__atomic_store_n(&record->head.type, ETA_RECORD_FILE, __ATOMIC_RELEASE);
-	__atomic_store_n(&spool->header->last_file, at, __ATOMIC_RELEASE);
-}
-
 static void put_file(struct file *file, const char *path, size_t path_bytes, uint32_t fs_magic)
 {
-	struct spool *own = &spool_sink_of(self)->spool;
+	struct spool_sink_thread *sink = spool_sink_of(self);
 
 	modules_look();
-	if (!own->keeps_last) {
-		store_file(own, file, path, path_bytes, fs_magic);
+	if (!sink->spool.keeps_last || !file->lasting) {
+		names_put(sink, file, path, path_bytes, fs_magic);
 		return;
 	}
 	/* the process' file keeps it, whatever becomes of the thread's windows */
 	lock_process();
-	if (process.spool.header && !is_known_open(file, path, path_bytes))
-		store_file(&process.spool, file, path, path_bytes, fs_magic);
+	if (process.spool.header)
+		names_store(&process.spool, file, path, path_bytes, fs_magic);
 	unlock_process();
+}
+
+static bool has_name(uint32_t id)
+{
+	return names_has(spool_sink_of(self), id);
 }
 
 /* FILE is NEW_ID from now on, so that calls before keep the old flags. */
@@ -588,6 +529,7 @@ const struct sink spool_sink = {
 	/* counted only in the child of a fork, which has its parent's file for that */
 	.off_call = thread_lost,
 	.file = put_file,
+	.has_name = has_name,
 	.file_flags = file_flags,
 	.report = report,
 	.property = put_property,

@@ -17,11 +17,15 @@ struct spool_sink_pattern {
 	uint64_t caller;
 };
 
+#define SPOOL_SINK_NAMED 1024
+
 struct spool_sink_thread {
 	struct spool spool;
 	struct spool_sink_pattern patterns[ETA_USER_PATTERNS] __attribute__((aligned(64)));
 	struct stack_cache stacks;
 	struct eta_thread_record whose; /* what windows begin with that may become the first */
+	/* files that the window has names of, each at its place; where such windows are kept */
+	uint32_t named[SPOOL_SINK_NAMED];
 };
 
 struct spool_sink_op {
@@ -59,6 +63,12 @@ static inline unsigned spool_sink_pattern_of(const void *caller)
 struct spool_sink_op spool_sink_begin_first(struct thread *t, enum function fn, uint64_t file,
 					    uint64_t size, int64_t offset, const void *caller,
 					    bool transfer);
+
+/*
+ * T keeps its last records only: the window where its next call goes gets the name of FILE, which
+ * is open as FD (-1: perhaps not any more), if it has none.
+ */
+void spool_sink_keep_name(struct thread *t, const struct file *file, int fd);
 
 static inline bool spool_sink_is_like(const struct spool_sink_pattern *like,
 				      const struct spool_sink_pattern *call)
@@ -116,6 +126,8 @@ spool_sink_begin(struct thread *t, struct spool_sink_op *op, enum function fn,
 		*op = spool_sink_begin_repeat(t, pattern, offset);
 		return true;
 	}
+	if (__builtin_expect(sink->spool.keeps_last, 0) && file)
+		spool_sink_keep_name(t, file, fd);
 	*op = spool_sink_begin_first(t, fn, call.file, size, offset, caller, transfer);
 	return op->at;
 }
