@@ -123,8 +123,8 @@ SCENES = [
     Cause("io-limit", {("block", "throttled by own limit")}, conditions.throttled, "direct", ["-n", "500"],
           prepared=True, threads=1, strength=200, culprit=LIMIT, baseline=True, solo=journalled),
     Cause("memory-limit", {("pagecache", "reclaim at own limit"), ("pagecache", "dirty throttling")},
-          conditions.touched(conditions.little_memory, 700), "reclaim", ["-n", "9600"], threads=1, strength=16,
-          culprit=LIMIT, solo=conditions.touched(plain, 700), victim="reclaim"),
+          conditions.touched(conditions.little_memory, 1400), "reclaim", ["-n", "9600"], threads=1, strength=16,
+          culprit=LIMIT, solo=conditions.touched(plain, 1400), victim="reclaim"),
     # ---- who syncs beside ----
     Cause("storm-1", COMMIT_OR_DISK, storm(journalled, 1), "fsync-storm", ["-n", "200"], threads=1,
           culprit=NEIGHBOUR, baseline=True),
@@ -231,7 +231,7 @@ SCENES = [
     Cause("mapped-reads", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="python3",
           prepare=[filled("cold", 64)], command=python(MAPPED_READS, "{data}")),
     Cause("libaio-beside", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="fio",
-          command=fio("--ioengine=libaio", "--rw=randread", "--direct=1", "--bs=4k", "--size=16m", "--loops=4",
+          command=fio("--ioengine=libaio", "--rw=randread", "--direct=1", "--bs=128k", "--size=128m", "--loops=4",
                       "--iodepth=16")),
     # ---- page cache and memory ----
     # both overwrite what is in the page cache: memory that was never used may cost a virtual machine much more
@@ -274,7 +274,7 @@ SCENES = [
     # blocks far behind those that the program writes are allocated and given back
     Cause("punch-beside", {("fs", "inode lock")},
           others(plain, shell("xfs_io" + 8 * " -c 'falloc 1g 512m' -c 'fpunch 1g 512m'" + " {data}/data")), "shared-file",
-          ["-n", "20000", "-s", "16384"], threads=1, culprit="xfs_io", before=FAIR, baseline=True),
+          ["-n", "80000", "-s", "16384"], threads=1, culprit="xfs_io", before=FAIR, baseline=True),
     # readers with O_DIRECT share the lock: one has it for long, the other for moments
     *(Cause("shared-readers" + name, {("fs", "inode lock")},
             others(condition, shell("dd if={data}/data.0 of=/dev/null bs=16M count=1 iflag=direct 2>/dev/null"),

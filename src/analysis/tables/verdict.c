@@ -285,7 +285,7 @@ struct verdict verdict_of(const int64_t cell_ns[N_CELLS], double sci, double sur
 	enum cell best;
 	bool beside;
 
-	if (sci < VERDICT_NONE_BELOW || sure <= 0 || positive == 0)
+	if (sci < VERDICT_NONE_BELOW || sure < VERDICT_SURE_FROM || positive == 0)
 		return v;
 	cpu_share =
 		(double)(cell_ns[CELL_CPU_RUN_QUEUE] + cell_ns[CELL_CPU_STEAL]) / (double)positive;

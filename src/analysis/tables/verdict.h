@@ -10,6 +10,8 @@
 
 /* A score below this is no interference. */
 #define VERDICT_NONE_BELOW 0.02
+/* Nor is one that is sure to no more than this: its interval begins at 0.00, as it is printed. */
+#define VERDICT_SURE_FROM 0.005
 
 struct verdict {
 	const char *level;  /* "none", "mixed", or a level's name */
