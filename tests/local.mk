@@ -204,6 +204,7 @@ probe_tests = \
 	tests/cases/kernel-limited-disk.py \
 	tests/cases/kernel-lock-for.py \
 	tests/cases/kernel-locks.py \
+	tests/cases/kernel-maps.py \
 	tests/cases/kernel-loop.py \
 	tests/cases/kernel-metadata.py \
 	tests/cases/kernel-before.py \

@@ -44,6 +44,9 @@
 	X(VFS, FILE_POSITION_LOCK, SEVERAL,                                                        \
 	  "{threads} threads share the position of {file}: use pread and pwrite, or one "          \
 	  "descriptor per thread.")                                                                \
+	X(VFS, ADDRESS_SPACE_LOCK, OUTSIDE,                                                        \
+	  "{culprit} reads the memory map of the program (/proc/PID/smaps, as ps, pmap and "       \
+	  "monitors do), whose lock mmap and munmap need: less often, or /proc/PID/statm.")        \
 	X(PAGECACHE, NONE, SMALL,                                                                  \
 	  "Requests of {size} on {file} take longer in the page cache: make them larger.")         \
 	X(PAGECACHE, NONE, LARGE,                                                                  \

@@ -82,8 +82,8 @@ try:
     assert named[50] and max(named) == 4000 + FILES - 1, (named[50], max(named))
     assert all(op.path.endswith(tuple("0123456789")) for op in s.ops if op.name == "unlink" and op.ret < 0)
     # and the archive says the same
-    text = subprocess.run([os.path.join(os.environ["SCI_BUILD"], "tests/programs/dump-trace"), os.path.join(out, "unified.otf2")],
-                          check=True, capture_output=True, text=True).stdout
+    dump = os.path.join(os.environ["SCI_BUILD"], "tests/programs/dump-trace")
+    text = subprocess.run([dump, os.path.join(out, "unified.otf2")], check=True, capture_output=True, text=True).stdout
     begun = re.findall(r"^\d+ \d+ BEGIN (\S*) .* size=(\d+)", text, re.M)
     assert len(begun) > 1000 and all(path.endswith(f".{size}") for path, size in begun), begun[:20]
 finally:
