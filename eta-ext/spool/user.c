@@ -114,6 +114,8 @@ static int open_files(struct eta_trace *trace, bool without_path)
 		if ((file->kind != ETA_SPOOL_USER && file->kind != ETA_SPOOL_PROCESS) ||
 		    !file->last_file)
 			continue;
+		if (without_path && file->damage.found)
+			continue; /* as was reported the first time */
 		rc = spool_view_open(&view, file->path, 4096, &file->damage);
 		if (rc)
 			break;
