@@ -285,6 +285,12 @@ static __always_inline uint64_t arrival_find(const struct task_state *st, uint64
 	return came_ns;
 }
 
+/*
+ * What ST waited for on the way out of a call (`idle.leaves`) becomes records of their own, of that
+ * call. (wait.bpf.c)
+ */
+int leaving_report(struct task_state *st);
+
 /* Ends the wait of ST outside operations at CAME_NS. */
 static __always_inline void idle_missed(struct task_state *st, const struct ready *ready,
 					uint64_t came_ns)
@@ -322,7 +328,7 @@ SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 	uint64_t off_ns, wake_ns, came_ns, ready_ns, slept_ns;
 	struct ready ready = {};
 	uint8_t off;
-	bool active;
+	bool active, leaves;
 
 	if (!st)
 		return 0;
@@ -342,7 +348,8 @@ SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 	st->unreported.quota_ns += ready.quota_ns; /* added to the limits by `leaves` */
 	if (st->stop)
 		st->unreported.stop_ns += slept_ns;
-	if (!active) {
+	leaves = !active && st->idle.leaves;
+	if (!active && !leaves) {
 		st->idle.wake_ns = wake_ns;
 		idle_missed(st, &ready, came_ns);
 		return 0;
@@ -350,10 +357,16 @@ SEPARATE int switch_missed(struct task_state *st, uint64_t now)
 	if (st->held_by)
 		st->unreported.held_ns += slept_ns;
 	st->now.wake_ns = wake_ns;
-	if (st->fault.endless) /* the spans of the wait come after later ones */
+	if (leaves)
+		refused_slept(st, came_ns);
+	else if (st->fault.endless) /* the spans of the wait come after later ones */
 		endless_seen(st, endless_last_ns(st));
 	switched_in(st, &ready, came_ns);
 	st->now.off = OFF_NOT;
+	if (leaves) {
+		leaving_report(st);
+		st->idle.off = OFF_NOT;
+	}
 	return 0;
 }
 

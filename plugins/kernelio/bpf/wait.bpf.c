@@ -387,14 +387,10 @@ SEPARATE int leaving_span(struct task_state *st, uint32_t i)
 	return wait_write(st);
 }
 
-/* It is back: what it waited for becomes records of their own, of that call. */
-SEPARATE int leaving_slept(struct task_state *st, const struct ready *ready, uint64_t now)
+int leaving_report(struct task_state *st)
 {
-	if (!st || !ready)
+	if (!st)
 		return 0;
-	st->now.wake_ns = st->idle.wake_ns;
-	switched_in(st, ready, now);
-	st->now.off = OFF_NOT;
 	if (st->idle.unwritten) {
 		st->idle.unwritten = 0;
 		st->op.head.units = 2;
@@ -406,6 +402,16 @@ SEPARATE int leaving_slept(struct task_state *st, const struct ready *ready, uin
 	leaving_span(st, 2);
 	leaving_span(st, 3);
 	return 0;
+}
+
+/* ST is back from a sleep on the way out of a call. */
+static __always_inline void leaving_slept(struct task_state *st, const struct ready *ready,
+					  uint64_t now)
+{
+	st->now.wake_ns = st->idle.wake_ns;
+	switched_in(st, ready, now);
+	st->now.off = OFF_NOT;
+	leaving_report(st);
 }
 
 /* PREV, of state ST and SHARE, is switched out for NEXT. CTX: the probe's. */
