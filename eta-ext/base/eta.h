@@ -112,6 +112,7 @@ struct eta_process {
 
 struct eta_file {
 	const char *path; /* "" unknown */
+	uint32_t names;	  /* how many it had, if PATH is one of several; otherwise 0 */
 	uint32_t dev;	  /* major << 20 | minor; 0 unknown */
 	uint64_t inode;	  /* 0 unknown */
 	const char *fs;	  /* "ext4", "" unknown */

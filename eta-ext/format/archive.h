@@ -108,6 +108,7 @@ enum archive_attribute {
 #define ARCHIVE_FILE_INODE "inode" /* of a file */
 #define ARCHIVE_FILE_SYSTEM "fs"   /* of a file */
 #define ARCHIVE_FILE_MOUNT "mount" /* of a file on a network file system */
+#define ARCHIVE_FILE_NAMES "names" /* of a file that had several, one of which it has here */
 
 /* Trace properties: what the tracers lost; threads of one input without their like in another. */
 #define ARCHIVE_LOST "SCI::LOST_EVENTS"

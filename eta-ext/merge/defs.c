@@ -130,6 +130,8 @@ static int merge_files(struct eta_trace *trace, struct merge_input *input, struc
 				bytes = file_key(&file, file.path, machine, key, sizeof(key));
 				rc = known_add(table, key, bytes, index);
 			}
+			if (file.names > old->names)
+				old->names = file.names;
 			if (!*old->fs && *file.fs)
 				old->fs = eta_trace_string(trace, file.fs);
 			if (!*old->host && *file.host)

@@ -160,6 +160,9 @@ static void write_files(struct defs *defs)
 			WRITE(defs, IoFileProperty, i, fs, OTF2_TYPE_STRING, value);
 		if (*file->mount)
 			WRITE(defs, IoFileProperty, i, mount, OTF2_TYPE_STRING, mount_value);
+		if (file->names)
+			WRITE(defs, IoFileProperty, i, defs_string(defs, ARCHIVE_FILE_NAMES),
+			      OTF2_TYPE_UINT32, defs_value32(file->names));
 	}
 }
 

@@ -118,16 +118,20 @@ void names_choose(struct kernel_names *names, struct eta_trace *trace)
 {
 	for (size_t first = 0, n; first < names->n; first += n) {
 		struct kernel_name *of = &names->list[first], *best = of;
+		uint32_t different = 1;
 
 		n = of->n;
 		qsort(of, n, sizeof(*of), by_path);
 		for (size_t i = 1; i < n; i++) {
 			if (of[i].path == of[i - 1].path)
 				of[i].spent_ns += of[i - 1].spent_ns;
+			else
+				different++;
 			if (of[i].spent_ns > best->spent_ns)
 				best = &of[i];
 		}
 		trace->defs.files[best->file].path = best->path;
+		trace->defs.files[best->file].names = different;
 	}
 }
 

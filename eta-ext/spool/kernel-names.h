@@ -33,7 +33,7 @@ int names_sort(struct kernel_names *names, const struct eta_trace *trace);
 /* An operation on the file INODE of DEV took NS, until END_NS. */
 void names_spent(struct kernel_names *names, uint32_t dev, uint64_t inode, uint64_t end_ns,
 		 uint64_t ns);
-/* Gives each file its name in the definitions. */
+/* Gives each file its name in the definitions, and how many it had. */
 void names_choose(struct kernel_names *names, struct eta_trace *trace);
 void names_free(struct kernel_names *names);
 

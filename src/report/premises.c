@@ -259,28 +259,30 @@ static const struct rule {
 
 static bool find(const struct analysis *a, const struct rule *rule, struct premise *p)
 {
-	const struct file_habit *first = NULL;
+	struct file_habit first = { 0 };
 	uint64_t most = 0;
 	size_t used;
 
 	*p = (struct premise){ .name = rule->name };
 	for (uint32_t i = 0; i < a->n_file_habits; i++) {
-		const struct file_habit *f = &a->file_habits[i];
-		/* all files that are not known are one here */
-		uint64_t ns = *f->path || f->inode ? rule->seen(f) : 0;
+		struct file_habit f = a->file_habits[i];
+		uint64_t ns;
 
+		f.habit = habit_mean(&f.habit, f.files);
+		/* all files that are not known are one here */
+		ns = *f.path || f.inode ? rule->seen(&f) : 0;
 		if (!ns)
 			continue;
-		p->files++;
-		p->ns += ns;
-		if (ns > most) {
-			most = ns;
+		p->files += f.files;
+		p->ns += f.files * ns;
+		if (f.files * ns > most) {
+			most = f.files * ns;
 			first = f;
 		}
 	}
-	if (!first || p->files < rule->files)
+	if (!most || p->files < rule->files)
 		return false;
-	rule->put(first, report_file(a, first->path, first->dev, first->inode).text, p->text,
+	rule->put(&first, report_file(a, first.path, first.dev, first.inode).text, p->text,
 		  sizeof(p->text));
 	used = strlen(p->text);
 	if (p->files > 1)

@@ -2,6 +2,7 @@
 # kernel's side, too, which knows a file by its inode.
 # SPDX-License-Identifier: BSD-3-Clause
 import collections
+import json
 import os
 import subprocess
 import sys
@@ -49,3 +50,28 @@ found = {os.path.basename(line.rpartition(",")[0]) for line in
 assert found == expected, (found, expected)
 said = run("sci-analyze", path("spool/kernel.spool"))
 assert "/log is synced 102 times" in said, said
+
+# ---- many names of an inode are as many files: what each is used for counts, on the kernel's side and on the user's ----
+FILES = 600
+PROGRAM = """
+import os, sys
+os.chdir(sys.argv[1])
+for i in range(int(sys.argv[2])):
+    fd = os.open(f"each-{i}", os.O_WRONLY | os.O_CREAT)
+    os.write(fd, b"x")
+    os.fsync(fd)
+    os.close(fd)
+    os.unlink(f"each-{i}")
+"""
+PYTHON = "/usr/bin/python3", "-c", PROGRAM, path(""), str(FILES)
+run("sci-kernel", "-q", "-o", path("each"), "--", *PYTHON)
+run("sci-merge", "-o", path("each.otf2"), path("each/kernel.spool"))
+traces = ["each/kernel.spool", "each.otf2"]
+if not os.environ.get("SCI_SANITIZED"):
+    run("sci-record", "-q", "-o", path("both"), "--", *PYTHON)
+    traces.append("both/unified.otf2")
+for trace in traces:
+    premises = {each["name"]: each for each in json.loads(run("sci-analyze", "--json", path(trace)))["premises"]}
+    print(trace, premises)
+    assert set(premises) == {"small files"} and premises["small files"]["files"] >= FILES, premises
+

@@ -173,6 +173,15 @@ static void what_was_submitted_is_waited_for(void **state)
 	write_of(t, first, 100000, 100100, 0, "");
 	r = analyse(t, &score_by_min);
 	assert_about(process(r, 1)->saved_ns, 100 * 600 * 800 / 1000);
+	/* at least: while its thread computes, that need not lose what they do */
+	for (uint32_t i = 0; i < r->n_threads; i++) {
+		const struct thread_score *s = &r->threads[i];
+
+		if (s->location == first)
+			assert_true(s->sci_low > 0.09 && s->sci < 0.11);
+		if (s->location == second)
+			assert_true(s->sci > 0.69 && s->sci_low > 0.51 && s->sci_low < 0.53);
+	}
 	finish(t, r);
 }
 

@@ -107,10 +107,11 @@ static int list_files(const struct engine *e, struct analysis *a)
 
 		if (time_of(&h->files[i]) == 0)
 			continue;
-		list[a->n_file_habits++] =
-			(struct file_habit){ file_name(&names, r), (uint32_t)(r->dev >> 32),
-					     path_only ? 0 : (uint32_t)r->dev,
-					     path_only ? 0 : r->inode, h->files[i] };
+		list[a->n_file_habits++] = (struct file_habit){
+			file_name(&names, r),	  files_of_inode(&names, r),
+			(uint32_t)(r->dev >> 32), path_only ? 0 : (uint32_t)r->dev,
+			path_only ? 0 : r->inode, h->files[i]
+		};
 	}
 	if (!rc && a->n_file_habits)
 		qsort(list, a->n_file_habits, sizeof(*list), by_file_time);

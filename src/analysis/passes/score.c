@@ -333,6 +333,27 @@ static int widen_intervals(struct analysis *a)
 	return rc;
 }
 
+/*
+ * What an asynchronous operation loses its thread need not lose: it may compute meanwhile. It does
+ * lose what falls into its waits for completions. A thread that polls for them seldom waits: of
+ * that nothing is known.
+ */
+static void widen_tracks(const struct engine *e, struct analysis *a)
+{
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		struct thread_score *t = &a->threads[i];
+		double part =
+			ratio((int64_t)e->locations[e->thread_of[t->location]].reaped_ns, t->io_ns);
+
+		if (!e->defs->locations[t->location].track || part < 0.1 || part >= 1)
+			continue;
+		if (t->sci_low > part * t->sci)
+			t->sci_low = part * t->sci;
+		if (t->sure > part * t->sci)
+			t->sure = part * t->sci;
+	}
+}
+
 int engine_score(struct engine *e, struct analysis *a)
 {
 	uint32_t n_locations = e->defs->n_locations, n_classes = e->classes.n;
@@ -349,8 +370,10 @@ int engine_score(struct engine *e, struct analysis *a)
 	qsort(a->classes, n_classes, sizeof(*a->classes), by_loss);
 	a->n_classes = n_classes;
 	rc = engine_between(e, a);
-	if (!rc && e->split && !e->options.version_1)
+	if (!rc && e->split && !e->options.version_1) {
 		rc = widen_intervals(a);
+		widen_tracks(e, a);
+	}
 	analysis_rank(a);
 	if (!rc && e->options.callsites)
 		rc = engine_callsites(e, a);

@@ -9,6 +9,9 @@
 #include "src/common/hash.h"
 #include "src/common/machines.h"
 
+/* More than a file is given by being renamed. */
+#define MANY_NAMES 10
+
 /* ---- times ---- */
 
 static int times_room(struct name_times *t, uint32_t n)
@@ -76,24 +79,46 @@ static int by_identity(const void *a, const void *b)
 	return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
-/* Of several paths to one file, by which equal times were spent, the first by alphabet is first. */
-static int by_identity_and_time(const void *a, const void *b)
+static int by_identity_and_path(const void *a, const void *b)
 {
 	const struct named *x = a, *y = b;
 	int order = by_identity(a, b);
 
-	if (order)
-		return order;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return strcmp(x->path, y->path);
+	return order ? order : strcmp(x->path, y->path);
+}
+
+/*
+ * One of each file in LIST of N, which is in the order of paths: the first that has most time.
+ * Returns how many these are.
+ */
+static uint32_t name_each(struct named *list, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n;) {
+		struct named one = list[i], *last = kept ? &list[kept - 1] : NULL;
+
+		for (i++; i < n && by_identity_and_path(&one, &list[i]) == 0; i++)
+			one.ns += list[i].ns;
+		one.used = one.ns > 0;
+		if (!last || by_identity(last, &one) != 0) {
+			list[kept++] = one;
+			continue;
+		}
+		one.used += last->used;
+		one.names = one.names > last->names ? one.names : last->names;
+		if (last->ns >= one.ns)
+			one.path = last->path, one.ns = last->ns;
+		*last = one;
+	}
+	return kept;
 }
 
 int file_names_new(const struct eta_defs *defs, const struct name_times *times,
 		   struct file_names *out)
 {
 	struct named *names = calloc(defs->n_files ? defs->n_files : 1, sizeof(*names));
-	uint32_t kept = 0, machine = 0, *n = &out->n;
+	uint32_t machine = 0, *n = &out->n;
 	const char *host = NULL;
 
 	*n = 0;
@@ -108,17 +133,17 @@ int file_names_new(const struct eta_defs *defs, const struct name_times *times,
 			host = f->host;
 			machine = eta_machine(defs, host);
 		}
-		names[(*n)++] =
-			(struct named){ machine_dev(machine, f->inode ? f->dev : DEV_PATH_ONLY),
-					f->inode ? f->inode : hash_text(f->path),
-					times && times->ns ? times->ns[i] : 0, f->path };
+		names[(*n)++] = (struct named){
+			.dev = machine_dev(machine, f->inode ? f->dev : DEV_PATH_ONLY),
+			.inode = f->inode ? f->inode : hash_text(f->path),
+			.ns = times && times->ns ? times->ns[i] : 0,
+			.names = f->names,
+			.path = f->path,
+		};
 	}
 	if (*n)
-		qsort(names, *n, sizeof(*names), by_identity_and_time);
-	for (uint32_t i = 0; i < *n; i++)
-		if (kept == 0 || by_identity(&names[kept - 1], &names[i]) != 0)
-			names[kept++] = names[i];
-	*n = kept;
+		qsort(names, *n, sizeof(*names), by_identity_and_path);
+	*n = name_each(names, *n);
 	return names ? 0 : -ENOMEM;
 }
 
@@ -128,11 +153,27 @@ void file_names_free(struct file_names *names)
 	names->list = NULL;
 }
 
+static const struct named *find(const struct file_names *names, const struct resource_file *r)
+{
+	struct named wanted = { .dev = r->dev, .inode = r->inode };
+
+	return names->n ? bsearch(&wanted, names->list, names->n, sizeof(wanted), by_identity)
+			: NULL;
+}
+
 const char *file_name(const struct file_names *names, const struct resource_file *r)
 {
-	struct named wanted = { .dev = r->dev, .inode = r->inode }, *name = NULL;
+	const struct named *name = find(names, r);
 
-	if (names->n)
-		name = bsearch(&wanted, names->list, names->n, sizeof(wanted), by_identity);
 	return name ? name->path : "";
+}
+
+uint32_t files_of_inode(const struct file_names *names, const struct resource_file *r)
+{
+	const struct named *name = find(names, r);
+	uint32_t files = 1;
+
+	if (name)
+		files = name->names > name->used ? name->names : name->used;
+	return files >= MANY_NAMES ? files : 1;
 }

@@ -27,6 +27,8 @@ void name_times_free(struct name_times *times);
 struct named {
 	uint64_t dev, inode;
 	uint64_t ns;	  /* in calls on it by this name */
+	uint32_t used;	  /* by how many names of the definitions there were calls on it */
+	uint32_t names;	  /* how many the definitions say that it had: struct eta_file */
 	const char *path; /* of the definitions */
 };
 
@@ -44,5 +46,10 @@ int file_names_new(const struct eta_defs *defs, const struct name_times *times,
 void file_names_free(struct file_names *names);
 /* "" where it is not known. */
 const char *file_name(const struct file_names *names, const struct resource_file *file);
+/*
+ * How many files had the inode of FILE one after the other, as where each is made, used and
+ * removed: as many as it has names. One with few names was more likely renamed, or has links.
+ */
+uint32_t files_of_inode(const struct file_names *names, const struct resource_file *file);
 
 #endif

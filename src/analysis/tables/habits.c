@@ -280,9 +280,24 @@ int habits_merge(struct habits *into, const struct habits *from)
 	return 0;
 }
 
-/* ---- to another process ---- */
-
+/* all of its members are of one type */
 #define N_CALLS (sizeof(struct habit_calls) / sizeof(uint64_t))
+
+struct habit habit_mean(const struct habit *h, uint32_t files)
+{
+	struct habit mean = *h;
+
+	if (files <= 1)
+		return mean;
+	for (int k = 0; k < N_HABITS; k++)
+		for (size_t i = 0; i < N_CALLS; i++)
+			((uint64_t *)&mean.calls[k])[i] /= files;
+	mean.syncs_after_write /= files;
+	mean.opens_by_one /= files;
+	return mean;
+}
+
+/* ---- to another process ---- */
 
 int habits_put_functions(const struct habits *h, struct packet *p)
 {

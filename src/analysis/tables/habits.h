@@ -63,6 +63,8 @@ int habits_add(struct habits *habits, const struct eta_defs *defs, const struct 
 	       uint32_t file, uint32_t location);
 /* 0 or -ENOMEM. */
 int habits_merge(struct habits *into, const struct habits *from);
+/* H is of so many FILES: what it would be of one of them, were they alike. */
+struct habit habit_mean(const struct habit *h, uint32_t files);
 /*
  * To another process: functions; the file of a number, or nothing of it. There they are added, for
  * N functions of the trace, and to the file of its own number. 0 or -errno.

@@ -179,6 +179,7 @@ struct function_habit {
 /* How a file was accessed. */
 struct file_habit {
 	const char *path; /* "" unknown */
+	uint32_t files;	  /* of this inode, one after the other; `habit` is of all of them */
 	uint32_t machine; /* eta_machine */
 	uint32_t dev;
 	uint64_t inode;
