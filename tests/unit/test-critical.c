@@ -185,6 +185,32 @@ static void what_was_submitted_is_waited_for(void **state)
 	finish(t, r);
 }
 
+/* A call that the library does not see: the kernel has seen the thread asleep in it. */
+static void what_is_reaped_unseen_counts(void **state)
+{
+	struct eta_trace *t = memory_trace_new("unseen");
+	uint32_t m = memory_thread(t, 1, 1), track = memory_thread(t, 1, 1),
+		 worker = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	t->defs.locations[track].track = 1;
+	/* that it ends before its thread is nothing that this waits for */
+	t->defs.locations[worker].name = "iou-wrk-1 tid 2";
+	write_of(t, worker, 100, 200, 0, "");
+	write_of(t, worker, 99000, 99100, 0, "");
+	write_of(t, m, 0, 100, 0, "");
+	for (uint64_t at = 0; at < 100000; at += 1000)
+		write_of(t, track, at, at + 800, 700, "fs:inode lock");
+	write_of(t, track, 100000, 100100, 0, "");
+	assert_int_not_equal(
+		eta_defs_property(t, "SCI::ASLEEP_1", "io_uring_enter|60000|100|1; futex|9000|9|1"),
+		ETA_NONE);
+	r = analyse(t, &score_by_min);
+	assert_about(process(r, 1)->saved_ns, 60 * 70000 / 80);
+	finish(t, r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +220,7 @@ int main(void)
 		cmocka_unit_test(children_are_waited_for),
 		cmocka_unit_test(the_cause_alone),
 		cmocka_unit_test(what_was_submitted_is_waited_for),
+		cmocka_unit_test(what_is_reaped_unseen_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

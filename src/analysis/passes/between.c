@@ -147,6 +147,22 @@ int engine_between(const struct engine *e, struct analysis *a)
 	return rc;
 }
 
+int engine_reaped(struct engine *e, const struct analysis *a)
+{
+	uint64_t *ns = calloc((size_t)e->defs->n_locations + 1, sizeof(*ns));
+
+	if (!ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a->n_asleep; i++)
+		if (a->asleep[i].location != ETA_NONE && call_reaps(a->asleep[i].function))
+			ns[a->asleep[i].location] += a->asleep[i].ns;
+	for (uint32_t l = 0; l < e->defs->n_locations; l++)
+		if (ns[l] > e->locations[l].reaped_ns)
+			e->locations[l].reaped_ns = ns[l];
+	free(ns);
+	return 0;
+}
+
 void between_free(struct analysis *a)
 {
 	free(a->between);

@@ -369,6 +369,15 @@ static int add_track(struct walker *w, const struct thread_score *track)
 	return 0;
 }
 
+/*
+ * Is LOCATION a thread of io_uring ("iou-wrk-TID", "iou-sqp-TID")? Who submits waits for its
+ * operations, which are on a track, not for its end.
+ */
+static bool is_ring_thread(const struct engine *e, uint32_t location)
+{
+	return strncmp(e->defs->locations[location].name, "iou-", 4) == 0;
+}
+
 static int walker_new(struct walker *w, const struct engine *e, const struct analysis *a)
 {
 	size_t n = e->defs->n_locations + 1u, processes = e->defs->n_processes + 1u;
@@ -385,7 +394,7 @@ static int walker_new(struct walker *w, const struct engine *e, const struct ana
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		uint32_t l = a->threads[i].location;
 
-		if (!a->threads[i].scored || !a->threads[i].events ||
+		if (!a->threads[i].scored || !a->threads[i].events || is_ring_thread(e, l) ||
 		    process_of(w, l) >= e->defs->n_processes)
 			continue;
 		if (e->defs->locations[l].track) {

@@ -57,6 +57,11 @@ int engine_limits(const struct engine *e, struct analysis *a);
 const char *engine_property(const struct engine *e, const char *name);
 /* between.c */
 int engine_between(const struct engine *e, struct analysis *a);
+/*
+ * Adds to `reaped_ns` what A says of calls that the library did not see (`syscall`): the kernel's
+ * side has seen threads asleep in them. 0 or -ENOMEM.
+ */
+int engine_reaped(struct engine *e, const struct analysis *a);
 void between_free(struct analysis *a);
 /* task-names.c */
 int engine_task_names(const struct engine *e, struct analysis *a);

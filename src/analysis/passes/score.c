@@ -370,6 +370,8 @@ int engine_score(struct engine *e, struct analysis *a)
 	qsort(a->classes, n_classes, sizeof(*a->classes), by_loss);
 	a->n_classes = n_classes;
 	rc = engine_between(e, a);
+	if (!rc)
+		rc = engine_reaped(e, a);
 	if (!rc && e->split && !e->options.version_1) {
 		rc = widen_intervals(a);
 		widen_tracks(e, a);

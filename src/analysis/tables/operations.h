@@ -38,6 +38,8 @@ struct regions {
 /* What the regions of DEFS are to the walk, in their order. 0 or -ENOMEM. */
 int regions_new(const struct eta_defs *defs, struct regions *regions);
 void regions_free(struct regions *regions);
+/* Does the call NAME wait for asynchronous operations that were submitted before? */
+bool call_reaps(const char *name);
 
 /* ---- operations ---- */
 

@@ -95,9 +95,9 @@ static bool is_there_if_it_waits(const struct eta_region *r)
 	return false;
 }
 
-/* Some of these submit, too; what takes long is that they wait. */
-static bool reaps(const char *name)
+bool call_reaps(const char *name)
 {
+	/* some of these submit, too; what takes long is that they wait */
 	static const char *const begins[] = { "io_getevents",	 "io_pgetevents",
 					      "io_uring_enter",	 "io_uring_wait_cqe",
 					      "__io_uring_get_", "io_uring_submit_and_wait",
@@ -149,7 +149,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 			r->level == ETA_LEVEL_PAGECACHE &&
 			(strstr(r->name, "page_cache_ra") || strstr(r->name, "readahead"));
 		info->bio_explains = bio_explains(r, regions->scheduler);
-		info->reaps = reaps(r->name);
+		info->reaps = call_reaps(r->name);
 		info->is_memory_fault = strcmp(r->name, "pagecache:memory fault") == 0;
 		info->everywhere = strcmp(r->name, "vfs:sys_sync") == 0;
 	}
