@@ -46,9 +46,12 @@ class Score:
                 self.sci_high += (thread["sci_high"] - thread["sci"]) * part
         # its process: how long it was there, and how much shorter it would have been by what the report says
         processes = {process["pid"]: process for process in report["processes"]}
-        self.saved_ns = processes[slowest["pid"]]["saved_all_ns"]
-        self.wall_ns = processes[slowest["pid"]]["wall_ns"]
-        self.busiest_wall_ns = processes[max(threads, key=lambda thread: thread["io_ns"])["pid"]]["wall_ns"]
+        busiest = max(threads, key=lambda thread: thread["io_ns"])
+        # in the light mode a program may have no operation
+        without = {"saved_all_ns": 0, "wall_ns": busiest["lifetime_ns"]}
+        self.saved_ns = processes.get(slowest["pid"], without)["saved_all_ns"]
+        self.wall_ns = processes.get(slowest["pid"], without)["wall_ns"]
+        self.busiest_wall_ns = processes.get(busiest["pid"], without)["wall_ns"]
         self.level, self.reason = verdict["level"], verdict["reason"]
         beside = verdict.get("beside", {"level": "", "reason": ""})
         self.beside = beside["level"], beside["reason"]

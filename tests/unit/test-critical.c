@@ -153,6 +153,21 @@ static void the_cause_alone(void **state)
 	finish(t, r);
 }
 
+/* In the light mode the first thread may have no event before it has joined the others. */
+static void the_first_thread_was_there(void **state)
+{
+	struct eta_trace *t = memory_trace_new("late");
+	uint32_t m = memory_thread(t, 1, 1), b = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	writes(t, b, 1000, 250, 300); /* until 101000 */
+	write_of(t, m, 101001, 101101, 0, "");
+	r = analyse(t, &score_by_min);
+	assert_about(process(r, 1)->saved_ns, 250 * 300);
+	finish(t, r);
+}
+
 /* Of the time in calls that wait for them asynchronous operations lost what they lost of theirs. */
 static void what_was_submitted_is_waited_for(void **state)
 {
@@ -215,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_thread_counts),
+		cmocka_unit_test(the_first_thread_was_there),
 		cmocka_unit_test(phases_add_up),
 		cmocka_unit_test(the_busy_wait_for_nobody),
 		cmocka_unit_test(children_are_waited_for),

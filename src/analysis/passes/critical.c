@@ -85,7 +85,8 @@ static uint32_t last_ended(const struct walker *w, uint32_t process, uint32_t lo
 
 		if (end_ns > ns || other == location || w->mark[other] == mark)
 			continue;
-		if (end_ns <= life_of(w, location)->first_ns)
+		/* the first thread was there, though the trace may know nothing of it so early */
+		if (end_ns <= life_of(w, location)->first_ns && !is_first_thread(w, location))
 			break;
 		if (is_idle_before(w, location, end_ns))
 			return other;

@@ -142,15 +142,16 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		info->mode = (uint8_t)mode_of(r->name);
 		info->changes = info->mode == MODE_WRITE ||
 				(info->mode != MODE_READ && changes_files(r->name));
-		info->only_waits =
-			is_there_if_it_waits(r) || (regions->light && r->level != ETA_LEVEL_USER);
+		info->is_memory_fault = strcmp(r->name, "pagecache:memory fault") == 0;
+		info->only_waits = is_there_if_it_waits(r) || info->is_memory_fault ||
+				   strcmp(r->name, "pagecache:mmap read fault") == 0 ||
+				   (regions->light && r->level != ETA_LEVEL_USER);
 		info->is_reason = r->reason != ETA_REASON_NONE || is_there_if_it_waits(r);
 		info->adds_pages =
 			r->level == ETA_LEVEL_PAGECACHE &&
 			(strstr(r->name, "page_cache_ra") || strstr(r->name, "readahead"));
 		info->bio_explains = bio_explains(r, regions->scheduler);
 		info->reaps = call_reaps(r->name);
-		info->is_memory_fault = strcmp(r->name, "pagecache:memory fault") == 0;
 		info->everywhere = strcmp(r->name, "vfs:sys_sync") == 0;
 	}
 	return 0;
