@@ -65,8 +65,8 @@ for i in range(int(sys.argv[2])):
 """
 PYTHON = "/usr/bin/python3", "-c", PROGRAM, path(""), str(FILES)
 run("sci-kernel", "-q", "-o", path("each"), "--", *PYTHON)
-run("sci-merge", "-o", path("each.otf2"), path("each/kernel.spool"))
-traces = ["each/kernel.spool", "each.otf2"]
+run("sci-merge", "-o", path("merged.otf2"), path("each/kernel.spool"))
+traces = ["each/kernel.spool", "merged.otf2"]
 if not os.environ.get("SCI_SANITIZED"):
     run("sci-record", "-q", "-o", path("both"), "--", *PYTHON)
     traces.append("both/unified.otf2")

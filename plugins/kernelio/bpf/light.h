@@ -18,6 +18,12 @@
 /* After this long without an event, the same registers belong to another call. */
 #define CALL_GAP_NS 1000000
 
+/*
+ * With so many spans, what follows becomes an operation of its own, before there is no room for
+ * more: one may stand for many calls whose registers are the same.
+ */
+#define CALL_SPANS (MAX_SPANS * 3 / 4)
+
 #define REGISTERS_MIX(sum, value) (((sum) ^ (value)) * 0x9e3779b97f4a7c15ULL)
 
 /*
@@ -49,7 +55,8 @@ static __always_inline bool call_goes_on(const struct task_state *st, struct tas
 {
 	return st->active && !is_fault(st) && st->call.registers == registers_sum(regs) &&
 	       st->call.counted == calls_counted(task) &&
-	       (st->now.off || now < endless_last_ns(st) + CALL_GAP_NS);
+	       (st->now.off || (now < endless_last_ns(st) + CALL_GAP_NS &&
+				(st->now.n_spans < CALL_SPANS || st->now.n_locks)));
 }
 
 static __always_inline void call_note(struct task_state *st, struct task_struct *task,
