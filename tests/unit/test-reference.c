@@ -489,6 +489,33 @@ static void mean_of_waits_beside_others(void **state)
 			 0);
 }
 
+/* N of them, one after the other in the same time. */
+static struct eta_trace *write_faults(uint64_t n)
+{
+	static const struct waiting fault = { "pagecache:mmap write fault", NULL, 0 };
+	struct eta_trace *t = memory_trace_new("faults");
+
+	memory_thread(t, 1, 1);
+	for (uint64_t i = 0; i < n; i++)
+		wait_in(t, 0, &fault, i * (80000 / n), 100, 0);
+	return t;
+}
+
+/* A page that somebody had written to the disk is written to again: that may be due to others. */
+static void faults_that_a_run_alone_has_not(void **state)
+{
+	struct eta_trace *alone = write_faults(20), *t = write_faults(80);
+	struct analysis_options against = { .reference = REFERENCE_BASELINE, .baseline = alone };
+	struct analysis *r = analyse(t, &against);
+	const double most = 60 * 100 / 79100.;
+
+	(void)state;
+	assert_true(thread(r, 0)->sci == 0);
+	assert_true(fabs(thread(r, 0)->sci_high - most) < 0.001);
+	finish(t, r);
+	eta_close(alone);
+}
+
 /*
  * A thread that computes between 20 calls and another one that only computes, with FAULTS of 50;
  * SEEN: also without one it is in the trace.
@@ -557,6 +584,7 @@ int main(void)
 		cmocka_unit_test(chance_has_no_verdict),
 		cmocka_unit_test(rest_of_a_wait_beside_others),
 		cmocka_unit_test(mean_of_waits_beside_others),
+		cmocka_unit_test(faults_that_a_run_alone_has_not),
 		cmocka_unit_test(longer_with_faults),
 	};
 

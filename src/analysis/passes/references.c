@@ -282,6 +282,8 @@ static int baseline_references(struct engine *e)
 		struct reference *r = &e->pool[e->n_pool], **by = e->references[i].by;
 		const struct class *class = e->classes.list[i];
 
+		if (e->baseline.kernel && e->regions.info[class->key.region].is_write_fault)
+			e->references[i].more = baseline_more(&e->baseline, &class->key);
 		if (!baseline_reference(&e->baseline, &class->key, is_there_if_it_waits(e, class),
 					r) &&
 		    !unmatched(e, class, r, by))

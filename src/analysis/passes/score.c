@@ -77,20 +77,23 @@ static void set_interval(const struct engine *e, const struct location_result *r
 			 struct thread_score *t)
 {
 	double spread = t->lifetime_ns ? half_interval_ns(r) / (double)t->lifetime_ns : 0;
-	int64_t low = 0, high = 0, unseen_ns = t->alike_ns;
+	int64_t low = 0, high = 0, unseen_ns = t->alike_ns, more_ns = 0;
 
 	for (uint32_t i = 0; i < r->n_tallies; i++) {
 		const struct class_references *refs = &e->references[r->tallies[i].class];
 
 		low += tally_counted(&r->tallies[i], refs, BY_LOW);
 		high += tally_counted(&r->tallies[i], refs, BY_MIN);
+		more_ns += (int64_t)(refs->more * (double)r->tallies[i].n *
+				     (double)refs->by[BY_HEADLINE]->ns);
 	}
 	/*
 	 * Of waits beside others all may be due to those, and of what took longer than in a run
-	 * alone without a wait, too: others have the caches, the memory, interrupts.
+	 * alone without a wait, too: others have the caches, the memory, interrupts. And faults
+	 * that there were none of.
 	 */
 	if (e->options.reference == REFERENCE_BASELINE)
-		unseen_ns = slowdown_self(&t->slowdown);
+		unseen_ns = slowdown_self(&t->slowdown) + more_ns;
 	if (!e->options.version_1 && unseen_ns > 0 && high < counted + unseen_ns)
 		high = counted + unseen_ns;
 	low -= shared_reads_ns(e, r);

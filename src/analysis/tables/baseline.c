@@ -106,6 +106,15 @@ bool baseline_coarse_mean(const struct baseline *b, const struct class_key *key,
 	return true;
 }
 
+double baseline_more(const struct baseline *b, const struct class_key *key)
+{
+	const struct baseline_class *c = find(b, key, N_WIDTHS - 1);
+
+	if (!c || !c->n)
+		return 1;
+	return c->n_here > c->n ? 1 - (double)c->n / (double)c->n_here : 0;
+}
+
 static void reference_of(const struct baseline_class *c, uint64_t ns, struct reference *r)
 {
 	int64_t parts[N_CELLS];

@@ -41,6 +41,8 @@ void baseline_free(struct baseline *b);
  */
 bool baseline_reference(const struct baseline *b, const struct class_key *key, bool only_waits,
 			struct reference r[N_REFERENCES]);
+/* Of the operations with the coarse key of KEY, the part that there are none for in B: 0 to 1. */
+double baseline_more(const struct baseline *b, const struct class_key *key);
 /* How long operations with the coarse key of KEY take there on average. False: there are none. */
 bool baseline_coarse_mean(const struct baseline *b, const struct class_key *key, uint64_t *ns);
 

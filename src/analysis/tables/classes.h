@@ -129,6 +129,11 @@ struct class_references {
 	struct reference *by[N_REFERENCES];
 	const struct class_time *time; /* with a baseline, to divide its mean; or NULL */
 	int64_t path_ns; /* of the headline's reference, beyond the shortest of its coarse class */
+	/*
+	 * With a baseline, of faults that write: the part of them that it had none for. A page was
+	 * written to again because somebody had it written to the disk meanwhile.
+	 */
+	double more;
 };
 
 /* The key of the class that OP is in, by what SIMILAR compares. */

@@ -25,6 +25,7 @@ struct region_info {
 	bool everywhere;      /* waits for all file systems and devices: sync */
 	bool only_waits;      /* an operation of its own is recorded only if it waits */
 	bool is_memory_fault; /* see shortage_settle_fault() */
+	bool is_write_fault;  /* on a mapped page that was clean */
 	bool reaps;	      /* waits for asynchronous operations that were submitted before */
 };
 

@@ -143,6 +143,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		info->changes = info->mode == MODE_WRITE ||
 				(info->mode != MODE_READ && changes_files(r->name));
 		info->is_memory_fault = strcmp(r->name, "pagecache:memory fault") == 0;
+		info->is_write_fault = strcmp(r->name, "pagecache:mmap write fault") == 0;
 		info->only_waits = is_there_if_it_waits(r) || info->is_memory_fault ||
 				   strcmp(r->name, "pagecache:mmap read fault") == 0 ||
 				   (regions->light && r->level != ETA_LEVEL_USER);
