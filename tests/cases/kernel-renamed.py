@@ -42,12 +42,13 @@ for op in spool.ops:
         spent[op.dev, op.inode][os.path.basename(names[-1])] += op.end - op.begin
 print({inode: dict(names) for inode, names in spent.items()})
 assert any({"draft", "log", "late"} <= set(names) for names in spent.values()), recorded
-expected = {names.most_common(1)[0][0] for names in spent.values()}
-assert "log" in expected, spent
 found = {os.path.basename(line.rpartition(",")[0]) for line in
          run("sci-analyze", "--by=file", "--csv", "--fields=file,operations", path("spool/kernel.spool")).splitlines()
          if path("") in line}
-assert found == expected, (found, expected)
+assert len(found) == len(spent) and "log" in found, (found, spent)
+for names in spent.values():  # of names that are used about equally (where inodes change in between) it may be any
+    most = max(names.values())
+    assert sum(time >= most / 2 for name, time in names.items() if name in found) == 1, (found, names)
 said = run("sci-analyze", path("spool/kernel.spool"))
 assert "/log is synced 102 times" in said, said
 
@@ -59,7 +60,8 @@ os.chdir(sys.argv[1])
 for i in range(int(sys.argv[2])):
     fd = os.open(f"each-{i}", os.O_WRONLY | os.O_CREAT)
     os.write(fd, b"x")
-    os.fsync(fd)
+    if i % 10 == 0:  # often for one file, and not most of the time
+        os.fsync(fd)
     os.close(fd)
     os.unlink(f"each-{i}")
 """
