@@ -59,6 +59,34 @@ def make_initrd(init, programs=()):
     shutil.rmtree(root)
 
 
+def boot_alone(*options, seconds=600):
+    """Boots a guest that does by itself what its first program says: the tar archive on its first disk becomes results."""
+    with open("out.img", "wb") as image:
+        image.truncate(64 << 20)
+    result = subprocess.run(
+        ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024", "-nographic",
+         "-nodefaults", "-no-reboot", "-serial", "stdio", "-kernel", os.path.join(GUEST, "vmlinuz"),
+         "-initrd", "initrd.gz", "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr",
+         "-drive", "file=out.img,if=virtio,format=raw,cache=unsafe", *options],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds)
+    print(result.stdout.decode(errors="replace"), result.stderr.decode(errors="replace"))
+    assert result.returncode == 0, "the guest did not run"
+    with tarfile.open("out.img") as results:
+        results.extractall("results")
+
+
+def report_of(name, program, *options):
+    """Of the recording NAME among results: the report on it, and its threads named PROGRAM by time in I/O."""
+    print(name, open(f"results/{name}.said").read())
+    assert open(f"results/{name}.status").read().strip() == "0", name
+    report = json.loads(run(os.path.join(BUILD, "src/sci-analyze"), "--json", *options, f"results/{name}").stdout)
+    threads = sorted((t for t in report["threads"] if t["name"].startswith(program + " ")),
+                     key=lambda t: -sum(t["io_levels"].values()))
+    for thread in threads:
+        print(name, thread["io_levels"], thread["reasons"], thread["blame"])
+    return report, threads
+
+
 def ask(monitor, answers, command):
     monitor.sendall(json.dumps({"execute": command}).encode())
     while "event" in (answer := json.loads(answers.readline())):

@@ -262,7 +262,7 @@ kernel_tests += \
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
-slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-qcow2.py \
+slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-9p.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-qcow2.py \
 	tests/cases/kernel-vm-score.py tests/cases/overhead-guests.py tests/cases/kernel-vm-grows.py \
 	tests/cases/kernel-vm-steal.py tests/cases/kernel-vm-sync.py
 
@@ -480,7 +480,7 @@ EXTRA_DIST += \
 	tests/fuzz/run.sh \
 	tests/fuzz/sources.sh \
 	tests/guest/init \
-	tests/guest/nfs-init \
+	tests/guest/nfs-init tests/guest/9p-init \
 	tests/guest/vm-init \
 	tests/guest/overhead-init tests/guest/phases-init tests/guest/vm-score-init \
 	tests/guest/kernel.sh \

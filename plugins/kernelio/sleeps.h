@@ -56,6 +56,35 @@
 	X(fuse_wait_on_page_writeback, "fs:FUSE server")                                           \
 	X(fuse_set_nowrite, "fs:FUSE server")                                                      \
 	X(fuse_sync_writes, "fs:FUSE server")                                                      \
+	/* servers of network file systems; calls of NFS are recorded one by one */                \
+	X(p9_client_rpc, "net:server")                                                             \
+	X(p9_client_zc_rpc, "net:server")                                                          \
+	X(p9_virtio_request, "net:rpc queue")                                                      \
+	X(netfs_begin_read, "net:server")                                                          \
+	X(netfs_wait_for_read, "net:server")                                                       \
+	X(netfs_wait_for_request, "net:server")                                                    \
+	X(netfs_wait_for_in_progress, "net:server")                                                \
+	X(netfs_wait_for_outstanding_io, "net:server")                                             \
+	X(wait_for_free_credits, "net:rpc queue")                                                  \
+	X(wait_for_compound_request, "net:rpc queue")                                              \
+	X(compound_send_recv, "net:server")                                                        \
+	X(SendReceive, "net:server")                                                               \
+	X(SendReceive2, "net:server")                                                              \
+	X(__cifs_readv, "net:server")                                                              \
+	X(__cifs_writev, "net:server")                                                             \
+	X(ceph_mdsc_wait_request, "net:server")                                                    \
+	X(ceph_mdsc_do_request, "net:server")                                                      \
+	X(ceph_osdc_wait_request, "net:server")                                                    \
+	X(__ceph_get_caps, "net:server")                                                           \
+	X(ceph_get_caps, "net:server")                                                             \
+	X(afs_wait_for_operation, "net:server")                                                    \
+	X(afs_wait_for_call_to_complete, "net:server")                                             \
+	X(obd_get_request_slot, "net:rpc queue")                                                   \
+	X(obd_get_mod_rpc_slot, "net:rpc queue")                                                   \
+	X(ptlrpc_set_wait, "net:server")                                                           \
+	X(ptlrpc_queue_wait, "net:server")                                                         \
+	X(cl_sync_io_wait, "net:server")                                                           \
+	X(ldlm_completion_ast, "net:server")                                                       \
 	/* names and inodes that another thread is looking up or freeing */                        \
 	X(d_alloc_parallel, "vfs:lookup")                                                          \
 	X(__wait_on_freeing_inode, "vfs:lookup")                                                   \

@@ -2,86 +2,27 @@
 # queue for few slots is that of who was ahead, a call that was lost is told apart, and against a run alone another client
 # of the server is the culprit where it is traced, and outside of the job where it is not.
 # SPDX-License-Identifier: BSD-3-Clause
-import json
 import os
-import re
-import shutil
-import subprocess
 import sys
-import tarfile
 
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 sys.path.insert(0, os.path.join(os.environ["SCI_SRC"], "tests"))
 import kernel_spool
-from scratch import need, path, skip
+from guests import BUILD, boot_alone, make_initrd, need_guests, report_of, run
+from kernel import scratch
 
-BUILD, SRC = os.environ["SCI_BUILD"], os.environ["SCI_SRC"]
-GUEST = os.path.join(BUILD, "guest")
-PROGRAMS = os.path.join(BUILD, "src/sci-kernel"), os.path.join(BUILD, "tests/guest/remote")
-BUSYBOX = "/bin/busybox"
-LIMIT_SECONDS = 600
 WRITES = 40
 
-if os.environ.get("SCI_SANITIZED"):
-    skip("the guest runs what the normal build made")
-need("qemu-system-x86_64", "cpio", "gzip")
-if os.uname().machine != "x86_64":
-    skip("the guest is an x86-64 one")
-if not os.path.exists(BUSYBOX) or b"statically linked" not in subprocess.run(
-        ["file", "-L", BUSYBOX], capture_output=True).stdout:
-    skip("busybox-static is not installed")
-
-
-def make_initrd():
-    root = path("root")
-    for name in ("bin", "dev", "proc", "sys", "mnt", "out", "tmp", "export", "var/lib/nfs/v4recovery"):
-        os.makedirs(os.path.join(root, name))
-    shutil.copytree(os.path.join(GUEST, "modules"), os.path.join(root, "modules"))
-    shutil.copy(os.path.join(SRC, "tests/guest/nfs-init"), os.path.join(root, "init"))
-    shutil.copy(BUSYBOX, os.path.join(root, "bin/busybox"))
-    for program in PROGRAMS:
-        shutil.copy(program, os.path.join(root, "bin"))
-        said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-        for library in re.findall(r"(/\S+) \(0x", said):
-            os.makedirs(os.path.dirname(root + library), exist_ok=True)
-            shutil.copy(library, root + library)
-    subprocess.run(["sh", "-c", f"cd '{root}' && find . | cpio -o -H newc --quiet | gzip -1 >../initrd.gz"], check=True)
-
-
-def boot():
-    with open(path("out"), "wb") as image:
-        image.truncate(64 << 20)
-    result = subprocess.run(
-        ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024", "-nographic",
-         "-nodefaults", "-no-reboot", "-serial", "stdio", "-kernel", os.path.join(GUEST, "vmlinuz"),
-         "-initrd", path("initrd.gz"), "-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr",
-         "-drive", f"file={path('out')},if=virtio,format=raw,cache=unsafe"],
-        stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_SECONDS)
-    print(result.stdout.decode(errors="replace"), result.stderr.decode(errors="replace"))
-    with tarfile.open(path("out")) as results:
-        results.extractall(path("results"))
+need_guests()
 
 
 def analyzed(name, *options):
-    """The report on a recording, and its threads named remote by time in I/O."""
-    folder = path("results")
-    with open(os.path.join(folder, name + ".said"), encoding="utf-8") as said:
-        print(name, said.read())
-    with open(os.path.join(folder, name + ".status"), encoding="utf-8") as status:
-        assert status.read().strip() == "0", name
-    out = subprocess.run([os.path.join(BUILD, "src/sci-analyze"), "--json", *options, os.path.join(folder, name)],
-                         capture_output=True, text=True, check=True).stdout
-    report = json.loads(out)
-    threads = sorted((t for t in report["threads"] if t["name"].startswith("remote ")),
-                     key=lambda t: -sum(t["io_levels"].values()))
-    for thread in threads:
-        print(name, thread["io_levels"], thread["reasons"], thread["blame"])
-    return report, threads
+    return report_of(name, "remote", *options)
 
 
 def calls(name, thread):
     """What the thread asked the server for."""
-    spool = kernel_spool.KernelSpool(os.path.join(path("results"), name, "kernel.spool"))
+    spool = kernel_spool.KernelSpool(f"results/{name}/kernel.spool")
     assert "net: tp_btf rpc_task_begin" in spool.properties["BACKENDS"], spool.properties
     assert spool.properties["LOST"] == "0", spool.properties
     tasks = {task.tid: task.comm for task in spool.tasks + spool.untraced}
@@ -92,17 +33,12 @@ def calls(name, thread):
 
 
 def said(name):
-    return " ".join(subprocess.run([os.path.join(BUILD, "src/sci-analyze"), os.path.join(path("results"), name)],
-                                   capture_output=True, text=True, check=True).stdout.split())
+    return " ".join(run(os.path.join(BUILD, "src/sci-analyze"), f"results/{name}").stdout.split())
 
 
-kernel = subprocess.run(["sh", os.path.join(SRC, "tests/guest/kernel.sh"), GUEST, "linux-image-amd64"],
-                        capture_output=True, text=True)
-if kernel.returncode == 77:
-    skip(kernel.stdout.strip())
-assert kernel.returncode == 0, kernel.stderr
-make_initrd()
-boot()
+make_initrd("nfs-init", [os.path.join(BUILD, "tests/guest/remote")])
+os.chdir(scratch)
+boot_alone()
 
 # nobody else is there: the time is the server's, and nobody is blamed for it
 report, threads = analyzed("alone")
@@ -139,7 +75,7 @@ assert loser["reasons"]["retransmit"] > 150000000, [thread["reasons"] for thread
 assert not loser["interference_levels"].get("net"), loser["interference_levels"]
 
 # another client hammers the server: the kernel saw nobody ahead, and a run alone says what the server takes else
-BASE = "--baseline=" + os.path.join(path("results"), "quiet", "kernel.spool")
+BASE = "--baseline=results/quiet/kernel.spool"
 for name, culprit in ("outside", "outside the job"), ("inside", "hammer"):
     report, threads = analyzed(name, BASE)
     writer, = threads

@@ -10,8 +10,10 @@ dir=$1 meta=${2-linux-image-amd64}
 modules='virtio_pci virtio_blk virtio_scsi sd_mod nvme ext4 crc32c_intel dm_mod raid0 raid1 xfs btrfs'
 # and those of DIR/modules/list.nfs: of a server and a client of it
 nfs='virtio_pci virtio_blk nfsv4 nfsd'
+# and of DIR/modules/list.9p: of a client of QEMU's server
+plan9='virtio_pci virtio_blk 9pnet_virtio 9p'
 
-[ "$(cat "$dir/wanted" 2>/dev/null)" != "$modules; $nfs" ] || exit 0
+[ "$(cat "$dir/wanted" 2>/dev/null)" != "$modules; $nfs; $plan9" ] || exit 0
 for c in apt-get apt-cache dpkg-deb depmod modprobe; do
 	command -v "$c" >/dev/null 2>&1 || {
 		echo "$c is not installed"
@@ -69,8 +71,10 @@ take()
 take $modules >modules/list
 # shellcheck disable=SC2086
 take $nfs >modules/list.nfs
+# shellcheck disable=SC2086
+take $plan9 >modules/list.9p
 rm -rf boot lib usr log
 cd ..
 mv new/vmlinuz new/modules .
 rm -r new
-echo "$modules; $nfs" >wanted
+echo "$modules; $nfs; $plan9" >wanted
