@@ -34,6 +34,7 @@ unit_tests = \
 	tests/unit/test-homes \
 	tests/unit/test-kernel-spans \
 	tests/unit/test-kernel-spool \
+	tests/unit/test-lateness \
 	tests/unit/test-levels \
 	tests/unit/test-company \
 	tests/unit/test-net-mounts \

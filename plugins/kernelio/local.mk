@@ -72,7 +72,7 @@ bpf_headers = \
 	plugins/kernelio/bpf/status.h \
 	plugins/kernelio/bpf/stops.h \
 	plugins/kernelio/bpf/syncs.h \
-	plugins/kernelio/bpf/cpu-history.h \
+	plugins/kernelio/bpf/cpu-history.h plugins/kernelio/bpf/lateness.h \
 	plugins/kernelio/bpf/task.h \
 	plugins/kernelio/bpf/works-for.h
 EXTRA_DIST += $(bpf_programs) $(bpf_headers) \

@@ -9,6 +9,7 @@
 #include "state.h"
 
 #include "cpu-history.h"
+#include "lateness.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -21,14 +22,6 @@ struct {
 #define LATE_PASSED_NS 10000000000ULL /* what was passed on is not asked for later than this */
 
 #define STATE_UNINTERRUPTIBLE 2 /* alone: without TASK_NOLOAD, as in TASK_IDLE */
-
-/* How long in all, from when to when, and the program that had the CPU for longest at a time. */
-struct late {
-	uint64_t ns; /* 0: not late */
-	uint64_t from_ns, to_ns;
-	uint64_t longest_ns;
-	uint32_t who;
-};
 
 /* Of the kernel thread that has this CPU, with what was passed on to it. */
 struct {
@@ -67,37 +60,28 @@ uint64_t late_passed_ns __weak;
 /* Adds LATER to LATE. */
 SEPARATE int late_add(struct late *late, const struct late *later)
 {
-	if (!late || !later || !later->ns)
+	if (!late || !later)
 		return 0;
-	if (late->from_ns == later->from_ns && late->to_ns == later->to_ns)
-		return 0; /* the same, passed on in two ways */
-	if (!late->ns || later->from_ns < late->from_ns)
-		late->from_ns = later->from_ns;
-	if (later->to_ns > late->to_ns)
-		late->to_ns = later->to_ns;
-	late->ns += later->ns;
-	if (late->ns > late->to_ns - late->from_ns)
-		late->ns = late->to_ns - late->from_ns; /* two at the same time */
-	if (later->longest_ns > late->longest_ns) {
-		late->longest_ns = later->longest_ns;
-		late->who = later->who;
-	}
+	for (uint32_t i = 0; i < LATE_PIECES && i < later->n; i++)
+		late_insert(late, &later->pieces[i]);
 	return 0;
 }
 
 /* The current task, which was LATE, has now done what TID waits for. */
 SEPARATE int late_pass(const struct late *late, uint32_t tid)
 {
-	struct late *before, one;
+	static const struct late none;
+	struct late *passed;
 
 	if (!late || tid == (uint32_t)bpf_get_current_task_btf()->pid)
 		return 0;
-	one = *late;
-	before = bpf_map_lookup_elem(&late_for, &tid);
-	if (before)
-		late_add(before, &one);
-	else
-		bpf_map_update_elem(&late_for, &tid, &one, BPF_ANY);
+	passed = bpf_map_lookup_elem(&late_for, &tid);
+	if (!passed) {
+		bpf_map_update_elem(&late_for, &tid, &none, BPF_ANY);
+		passed = bpf_map_lookup_elem(&late_for, &tid);
+	}
+	if (passed)
+		late_add(passed, late);
 	late_passed_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -116,7 +100,7 @@ static __always_inline struct late *late_now(void)
 	uint32_t zero = 0;
 	struct late *late = bpf_map_lookup_elem(&late_here, &zero);
 
-	return late && late->ns ? late : NULL;
+	return late && late->n ? late : NULL;
 }
 
 /*
@@ -139,8 +123,8 @@ SEPARATE int late_leaves(uint32_t tid, uint64_t delay_ns, const struct late *lat
 		return 0;
 	left->delay_ns = delay_ns;
 	left->cpu = bpf_get_smp_processor_id();
-	if (!late->ns || (state && state != STATE_UNINTERRUPTIBLE))
-		left->late.ns = 0;
+	if (!late->n || (state && state != STATE_UNINTERRUPTIBLE))
+		left->late.n = 0;
 	else
 		left->late = *late;
 	return 0;
@@ -158,13 +142,13 @@ struct late_coming {
 SEPARATE int late_on(struct late *late, const struct cpu_history *s, uint64_t from_ns,
 		     uint64_t to_ns)
 {
-	struct late own = { .from_ns = from_ns, .to_ns = to_ns };
+	struct late_piece own = { .from_ns = from_ns, .to_ns = to_ns };
 
-	if (!s || to_ns < from_ns + LATE_LEAST_NS)
+	if (!late || !s || to_ns < from_ns + LATE_LEAST_NS)
 		return 0;
-	own.ns = own.longest_ns = cpu_history_programs(s, from_ns, to_ns, &own.who);
+	own.ns = cpu_history_programs(s, from_ns, to_ns, &own.who);
 	if (own.ns >= LATE_LEAST_NS)
-		late_add(late, &own);
+		late_insert(late, &own);
 	return 0;
 }
 
@@ -184,7 +168,7 @@ SEPARATE int late_comes(const struct late_coming *k, struct late *late, const st
 	delay_ns = k->delay_ns;
 	left = bpf_map_lookup_elem(&late_left, &tid);
 	if (left) {
-		if (left->late.ns)
+		if (left->late.n)
 			*late = left->late;
 		/* most are woken on the CPU that they left */
 		if (delay_ns > left->delay_ns)
@@ -217,8 +201,8 @@ static __always_inline void late_switch(struct task_struct *prev, uint32_t state
 		return;
 	if (prev->flags & TASK_IS_KERNEL_THREAD && prev->pid)
 		late_leaves(prev->pid, prev->sched_info.run_delay, late, state);
-	if (late->ns)
-		__builtin_memset(late, 0, sizeof(*late));
+	late->n = 0;
+	late->to_ns = 0;
 	if (!(next->flags & TASK_IS_KERNEL_THREAD) || !next->pid)
 		return;
 	queued = next->sched_info.last_queued;
@@ -245,10 +229,10 @@ static __always_inline void late_wakes(struct task_struct *task)
  */
 SEPARATE int late_cut(struct task_state *st, uint64_t woken_ns)
 {
-	uint64_t from_ns, to_ns, ns;
 	struct eta_span *span;
+	uint32_t n, tid, who = 0;
 	struct late *late;
-	uint32_t n, tid, who;
+	uint64_t ns;
 
 	if (!st)
 		return 0;
@@ -261,17 +245,9 @@ SEPARATE int late_cut(struct task_state *st, uint64_t woken_ns)
 	if ((span->kind != ETA_SPAN_SLEEP && span->kind != ETA_SPAN_PAGE_WRITEBACK_WAIT) ||
 	    span->end_ns != woken_ns || st->held_by)
 		return 0;
-	from_ns = late->from_ns > span->begin_ns ? late->from_ns : span->begin_ns;
-	to_ns = late->to_ns < woken_ns ? late->to_ns : woken_ns;
-	ns = late->ns;
-	who = late->who;
-	/* the part of it that lies in this wait */
-	if (from_ns >= to_ns)
-		ns = 0;
-	else if (late->to_ns - late->from_ns > to_ns - from_ns)
-		ns = ns * ((to_ns - from_ns) >> 10) / ((late->to_ns - late->from_ns) >> 10);
-	if (ns && ns > to_ns - from_ns)
-		ns = to_ns - from_ns; /* by rounding */
+	ns = late_between(late, span->begin_ns, woken_ns, &who);
+	if (who == tid)
+		who = 0; /* it was asleep: what the history has forgotten was another's */
 	bpf_map_delete_elem(&late_for, &tid);
 	if (!ns)
 		return 0;

@@ -247,6 +247,15 @@ static int enter_of_host(struct frame *f, const struct eta_event *e)
 	return 0;
 }
 
+/* What CELL, a wait for somebody, is where that one works for who waits. */
+static enum cell cell_of_own(enum cell cell)
+{
+	/* it would hold the lock itself */
+	return cell_table[cell].level == ETA_LEVEL_CPU
+		       ? CELL_CPU_OWN_WORK
+		       : cell_of(cell_table[cell].level, ETA_REASON_NONE);
+}
+
 static int enter(struct walk *w, const struct eta_event *e)
 {
 	const struct region_info *info = &w->regions->info[e->region];
@@ -278,10 +287,10 @@ static int enter(struct walk *w, const struct eta_event *e)
 	f->device = 0;
 	if (f->of_host)
 		return enter_of_host(f, e);
-	/* a lock that a kernel thread holds in its work for this one: it would hold it itself */
+	/* a lock, or a CPU, that a kernel thread has in its work for this one */
 	if (f->who && f->who == w->sink.tid && f->cell != CELL_INHERITED &&
 	    cell_table[f->cell].group == GROUP_NATURE)
-		f->cell = cell_of(cell_table[f->cell].level, ETA_REASON_NONE);
+		f->cell = cell_of_own(f->cell);
 	if (w->root != w->depth - 1) {
 		if (f->cell == CELL_INHERITED) {
 			f->cell = f[-1].cell;
