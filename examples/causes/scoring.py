@@ -25,7 +25,7 @@ class Score:
         others, or limits, took most; WHOLE: what all of them lost, of the time from their first event to their last.
         (The trace may go on: for what is written when they have ended.)
         """
-        self.report = report
+        self.report, self.kernel = report, None  # KERNEL: the score of the kernel's side alone, where it was asked for
         threads = [thread for thread in report["threads"]
                    if thread["sci"] is not None and (not victim or thread["name"].startswith(victim + " "))]
         if not threads:

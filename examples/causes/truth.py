@@ -24,6 +24,7 @@ THREADS = 1, 2, 4, 8
 ALL = CAUSES + SCENES
 NEAR = 0.10  # of the truth, where the interval is narrower
 GAIN_NEAR = 0.15
+SIDES_NEAR = 0.05  # the score of the kernel's side alone, to that of both
 
 # SHOWN: the run that the row is of; TRUTH: (time with others - time alone) / time with others; HELD: of each run, does
 # all of it hold; GAIN: how much of the time that others took from the process its run without them is said to be shorter
@@ -54,6 +55,8 @@ def arguments():
                         help="instead of causes 20 real programs beside others: what they waited for "
                              "without a name, and what was taken by nobody with one")
     parser.add_argument("--light", action="store_true", help="record in the light mode")
+    parser.add_argument("--sides", action="store_true",
+                        help="score the kernel's side of each run alone, too: does it agree with both?")
     parser.add_argument("--csv", metavar="FILE", help="the table as csv, too")
     parser.add_argument("--reports", metavar="DIR",
                         help="what sci-analyze prints of the run that is shown and of one alone, two files per cause")
@@ -109,7 +112,10 @@ class Runs:
         return result
 
     def scored(self, trace, *options):
-        result = score(trace, *options, victim=self.cause.victim, whole=self.cause.whole)
+        judged = {"victim": self.cause.victim, "whole": self.cause.whole}
+        result = score(trace, *options, **judged)
+        if self.options.sides:
+            result.kernel = score(*map(kernel_side, (trace, *options)), **judged)
         if self.options.reports:
             result.text = report_text(trace, *options)
         return result
@@ -136,6 +142,11 @@ class Runs:
         if self.cause.baseline:
             return getattr(solo[0], what)
         return statistics.median(getattr(s, what) for s in solo)
+
+
+def kernel_side(trace):
+    """The kernel's spool of a recording, of an option that names one, too."""
+    return trace.replace("/unified.otf2", "/kernel.spool")
 
 
 def write_report(folder, name, score_of_run):
@@ -254,6 +265,10 @@ def grows(result):
     return "yes" if all(after >= before for before, after in zip(scores, scores[1:])) else "not at each step"
 
 
+def sides_agree(result):
+    return abs(result.shown.kernel.sci - result.shown.sci) <= SIDES_NEAR
+
+
 def columns(result):
     cause, s = result.cause, result.shown
     if result.note:
@@ -264,6 +279,7 @@ def columns(result):
             f"{s.sci:.2f}", f"{result.truth:.2f}", f"{off(result):+.2f}" + ("" if shown_is_near(result) else " (!)"),
             result.solo, "yes" if holds(result) else "NO", f"{sum(result.held)} of {len(result.held)}",
             "" if result.gain is None else f"{100 * result.gain:.0f} %" + ("" if gain_is_right(result) else " (!)"),
+            f"{s.kernel.sci:.2f}" + ("" if sides_agree(result) else " (!)") if s.kernel else "",
             " ".join(f"{n}: {result.scores[n]:.2f}" for n in sorted(result.scores)) if len(result.scores) > 1 else "",
             " ".join(f"{k}: {v:.2f}" for k, v in result.strengths.items()), grows(result), f"{result.seconds:.0f} s"]
 
@@ -275,7 +291,7 @@ def print_table(table):
 
 
 HEAD = ["cause", "expected", "found", "share", "named", "culprit", "SCI", "truth", "off", "alone", "holds", "runs", "gain",
-        "by threads", "by strength", "grows", "took"]
+        "kernel", "by threads", "by strength", "grows", "took"]
 
 
 def run_corpus(place, names):
@@ -325,7 +341,8 @@ def main():
         os.makedirs(options.reports, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="truth.", dir=options.scratch)
     os.chmod(scratch, 0o711)  # programs that run as somebody else
-    place = Place(scratch, options.programs, ["--light"] if options.light else [])
+    place = Place(scratch, options.programs,
+                  ["--light"] * options.light + ["--keep-spools"] * options.sides)
     results, amounts = [], []
     undo = contextlib.ExitStack()
     no_realtime_limit(undo)
@@ -363,6 +380,8 @@ def main():
           f"truth, {len(ran) - len(missed)} in all" + (f"; not: {', '.join(missed)}" if missed else ""))
     gains = [result for result in ran if result.gain is not None]
     print(f"{sum(map(gain_is_right, gains))} of {len(gains)} gains within {100 * GAIN_NEAR:.0f} %")
+    if options.sides:
+        print(f"{sum(map(sides_agree, ran))} of {len(ran)} scores of the kernel's side alone within {SIDES_NEAR} of both")
     print("of each run in turn: " + ", ".join(str(sum(held)) for held in zip(*(result.held for result in ran))))
     print(f"took {sum(result.seconds for result in results):.0f} s")
     return 0 if not missed and all(map(accuracy.is_right, amounts)) else 1
