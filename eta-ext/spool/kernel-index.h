@@ -21,7 +21,7 @@ struct index_slice {
 /* Kinds of spans that a wait on the way out of a call may be. */
 #define INDEX_RETURNING_KINDS                                                                      \
 	(1u << ETA_SPAN_RUN_QUEUE | 1u << ETA_SPAN_QUOTA | 1u << ETA_SPAN_WAKE_UP |                \
-	 1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)
+	 1u << ETA_SPAN_STOPPED | 1u << ETA_SPAN_SLEEP | 1u << ETA_SPAN_PAGE_WRITEBACK_WAIT)
 
 /* Regions of waits at a place that is not listed: called as others are, described by the place. */
 struct index_place {

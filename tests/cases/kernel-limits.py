@@ -17,6 +17,8 @@ if os.geteuid() != 0:
     skip("control groups need root")
 need_bpf()
 
+RETURNING = 16  # ETA_SPAN_RETURNING
+
 # calls and computing by turns, while what it is given is true
 BUSY = r"""
 import os, sys, time
@@ -123,9 +125,14 @@ def stopped(name, stop, go, what, *prefix, program=None):
     ns, said = limits(spool)["cpu:stopped"]
     # a task is said to be stopped a moment before it leaves the CPU
     assert 0.9 * least - unreported(spool, least / 3) <= ns <= most, (name, least, ns, most)
-    # in a call or outside of one: stopped on its way out of an interrupt or a fault
+    # in a call, on the way out of one or outside: stopped on its way out of an interrupt or a fault
     assert 0.9 * least - unreported(spool, least / 3) <= found <= ns, (name, least, found, ns)
     assert regions(name)["cpu:stopped"] == found, (name, found)
+    if not program:  # it is in calls nearly all the time, and so stopped on the way out of one, which is part of it
+        print(name, [(wait.kind, wait.flags, wait.end - wait.begin) for wait in spool.waits if wait.kind == "STOPPED"])
+        in_calls = found - sum(wait.end - wait.begin for wait in spool.waits
+                               if wait.kind == "STOPPED" and not wait.flags & RETURNING)
+        assert in_calls >= 0.3 * found - unreported(spool, least / 3), (name, in_calls, found)
     assert said == what, limits(spool)
 
 

@@ -107,7 +107,10 @@ static __always_inline void stop_leave(struct task_state *st, uint64_t now)
 	uint64_t end_ns = st->idle.wake_ns > st->idle.off_ns ? st->idle.wake_ns : now;
 
 	if (LEVEL_WANTED(CPU) && !paused)
-		wait_leave(st, st->idle.off_ns, end_ns, WAIT_KIND(ETA_SPAN_STOPPED, 0), 0);
+		wait_leave(st, st->idle.off_ns, end_ns,
+			   WAIT_KIND(ETA_SPAN_STOPPED,
+				     st->idle.returning ? ETA_SPAN_RETURNING : 0),
+			   0);
 }
 
 /* Ends the wait of ST outside operations. */

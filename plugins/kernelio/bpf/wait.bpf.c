@@ -265,8 +265,9 @@ int BPF_PROG(on_contention_end, void *lock)
 }
 
 /*
- * TASK is switched out outside operations. If it is runnable, that is mostly on its return from a
- * system call: preemption by the tick waits until then. The number is negative for interrupts.
+ * TASK is switched out outside operations. If it is runnable, or stopped, that is mostly on its
+ * return from a system call: preemption by the tick, and signals, wait until then. The number is
+ * negative for interrupts.
  */
 static __always_inline void idle_switched_out(struct task_state *st, struct task_struct *task,
 					      bool runnable, uint64_t now)
@@ -280,7 +281,7 @@ static __always_inline void idle_switched_out(struct task_state *st, struct task
 		st->idle.in_nr = KERNELIO_COMPAT_CALL;
 	/* light mode does not see it leave a call */
 	leaves = !filter.light && st->idle.left_nr >= 0 && st->idle.in_nr == st->idle.left_nr;
-	st->idle.returning = leaves && runnable && !st->idle.unwritten;
+	st->idle.returning = leaves && (runnable || st->stop) && !st->idle.unwritten;
 	st->idle.leaves = leaves && !runnable && !st->stop && !st->for_tid && !paused;
 	if (!runnable && !st->idle.leaves)
 		st->idle.pending = ETA_SPAN_NONE; /* that was what this sleep is for */
