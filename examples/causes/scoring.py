@@ -81,6 +81,14 @@ class Score:
         is_limit = self.own_limit_ns > sum(thread["interference_ns"] for thread in threads)
         self.blame = [] if is_limit else sorted(blame.items(), key=lambda item: -item[1])
         self.culprit = self.blame[0][0] if self.blame else NOBODY if is_limit else ""
+        self.beside_ns = 0
+
+    def leave_out(self, name):
+        """Not to be judged by culprit NAME, which is in the way of all runs."""
+        self.beside_ns = sum(ns for other, ns in self.blame if other == name)
+        self.blame = [(other, ns) for other, ns in self.blame if other != name]
+        if self.culprit == name:
+            self.culprit = self.blame[0][0] if self.blame else ""
 
     @property
     def is_quiet(self):
@@ -88,10 +96,10 @@ class Score:
         Of a run without others: nobody was in its way. That threads of the program want more CPUs than there are is so
         alone, too, and a kernel that pushes pages out of memory by itself (DAMON) does so at any time.
         """
-        blamed_ns = sum(ns for _, ns in self.blame)
+        blamed_ns = sum(ns for _, ns in self.blame) + self.beside_ns
         by_damon_ns = sum(ns for name, ns in self.blame if name.startswith("kdamond."))
         return self.level == "none" or \
-            (self.verdict == "cpu: run queue" and self.by_traced_ns * 2 > blamed_ns) or \
+            (self.verdict == "cpu: run queue" and (self.by_traced_ns + self.beside_ns) * 2 > blamed_ns) or \
             (self.verdict == "pagecache: eviction" and by_damon_ns * 2 > blamed_ns)
 
 
