@@ -201,6 +201,26 @@ static int put_longer(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
+/* Of a run alone that waited for a CPU for less of its I/O calls this is not worth a line. */
+#define BASELINE_PERCENT 10
+
+/* What the run alone waits for in its calls is taken for what they take. */
+static int put_baseline(FILE *out, const struct analysis *a, unsigned width)
+{
+	char line[512];
+
+	if (!a->baseline_ready_ns || !share_reaches((double)a->baseline_ready_ns,
+						    (double)a->baseline_io_ns, BASELINE_PERCENT))
+		return 0;
+	snprintf(line, sizeof(line),
+		 "baseline: its I/O calls were ready without a CPU for %s of %s, and that is taken "
+		 "for what they take: if others had the CPUs, record it again without them",
+		 report_duration((int64_t)a->baseline_ready_ns).text,
+		 report_duration((int64_t)a->baseline_io_ns).text);
+	report_wrapped(out, line, false, width);
+	return 0;
+}
+
 /* If it is negligible, or a limit, there are no culprits. */
 static int put_culprits(FILE *out, const struct analysis *a, unsigned width)
 {
@@ -444,9 +464,9 @@ static int put_levels_missing(FILE *out, const struct analysis *a, unsigned widt
 
 /* What is to be said besides gets a function and a place here. */
 static int (*const lines[])(FILE *out, const struct analysis *a, unsigned width) = {
-	put_score,   put_verdict, put_gain,	      put_own_limit, put_culprits,
-	put_machine, put_between, put_alike,	      put_server,    put_undecided,
-	put_time,    put_longer,  put_levels_missing,
+	put_score,   put_verdict, put_gain,	put_own_limit,	    put_culprits,
+	put_machine, put_between, put_alike,	put_server,	    put_undecided,
+	put_time,    put_longer,  put_baseline, put_levels_missing,
 };
 
 static void put_nothing(FILE *out, unsigned width)

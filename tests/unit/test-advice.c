@@ -1,6 +1,7 @@
 /* Whom the advice names, where the CPU was waited for beside the cause. */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "score-trace.h"
@@ -138,12 +139,64 @@ static void ten_years(void **state)
 	finish(t, r);
 }
 
+/* Calls of 1000 ns that wait READY_NS for a CPU. */
+static struct eta_trace *ready_in_calls(const char *name, uint64_t ready_ns)
+{
+	const struct wait wait = { "cpu:run queue", HOG, ready_ns };
+	struct eta_trace *t = memory_trace_new(name);
+	uint32_t l = memory_thread(t, APP, APP);
+
+	for (uint64_t at = 0; at < 20000; at += 1000) {
+		memory_enter(t, l, at, "vfs:sys_write");
+		if (ready_ns)
+			wait_for(t, l, at + 10, &wait);
+		memory_leave(t, l, at + 1000, "vfs:sys_write");
+	}
+	return t;
+}
+
+/* What the first screen says of a run alone whose calls waited READY_NS for a CPU; free() it. */
+static char *screen_against(uint64_t ready_ns)
+{
+	struct analysis_options options = { .reference = REFERENCE_BASELINE };
+	struct eta_trace *alone = ready_in_calls("alone", ready_ns);
+	struct eta_trace *t = ready_in_calls("beside", 0);
+	struct analysis *r;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	options.baseline = alone;
+	r = analyse(t, &options);
+	assert_int_equal(report_answer(out, r, 0), 0);
+	assert_int_equal(fclose(out), 0);
+	finish(t, r);
+	eta_close(alone);
+	return text;
+}
+
+/* A run alone that was slowed itself is no measure. */
+static void baseline_without_a_cpu(void **state)
+{
+	char *text = screen_against(400);
+
+	(void)state;
+	assert_non_null(strstr(text, "baseline: its I/O calls were ready without a CPU for 8.00 us "
+				     "of 20.0 us"));
+	free(text);
+	for (uint64_t ns = 0; ns < 100; ns += 90) {
+		text = screen_against(ns);
+		assert_null(strstr(text, "baseline:"));
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(user_of_the_device), cmocka_unit_test(user_of_the_cpu),
-		cmocka_unit_test(as_much_as_the_cpu), cmocka_unit_test(user_of_both),
-		cmocka_unit_test(ten_years),
+		cmocka_unit_test(baseline_without_a_cpu), cmocka_unit_test(user_of_the_device),
+		cmocka_unit_test(user_of_the_cpu),	  cmocka_unit_test(as_much_as_the_cpu),
+		cmocka_unit_test(user_of_both),		  cmocka_unit_test(ten_years),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

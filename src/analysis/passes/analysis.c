@@ -145,8 +145,14 @@ static int read_baseline(struct engine *e, struct analysis *a)
 		rc = engine_pass(&other);
 	if (!rc)
 		rc = baseline_new(&other.classes, &e->baseline);
-	for (uint32_t i = 0; !rc && i < other.classes.n; i++)
+	for (uint32_t i = 0; !rc && i < other.classes.n; i++) {
+		const struct tally *all = &other.classes.list[i]->all;
+
 		baseline_add(&e->baseline, other.classes.list[i]);
+		a->baseline_io_ns += all->total_ns;
+		a->baseline_ready_ns +=
+			all->cell_ns[CELL_CPU_RUN_QUEUE] + all->cell_ns[CELL_CPU_STEAL];
+	}
 	/* of a part of the time, or of waits alone, it would be no comparison */
 	if (!rc && !e->options.from_ns && !e->options.to_ns && !e->regions.light)
 		rc = note_baseline_times(&other, a);

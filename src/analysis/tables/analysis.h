@@ -67,9 +67,10 @@ struct analysis {
 	double sci_max, sci_total;
 	uint32_t max_thread; /* with sci_max: index into threads; ETA_NONE: none is scored */
 	uint32_t headline;   /* the one that lost most, likewise */
-	uint64_t io_ns, lifetime_ns;	      /* of scored threads */
-	struct baseline_times baseline_times; /* none: not known */
-	uint64_t time_ns[N_CELLS];	      /* = io_ns in sum */
+	uint64_t io_ns, lifetime_ns;		    /* of scored threads */
+	struct baseline_times baseline_times;	    /* none: not known */
+	uint64_t baseline_io_ns, baseline_ready_ns; /* in its operations; of that without a CPU */
+	uint64_t time_ns[N_CELLS];		    /* = io_ns in sum */
 	/* with options.squares: of the durations of operations, and of their times at a level */
 	unsigned __int128 square, level_square[ETA_N_LEVELS];
 	struct slowdown slowdown;
