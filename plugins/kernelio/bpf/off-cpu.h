@@ -108,8 +108,7 @@ static __always_inline void stop_leave(struct task_state *st, uint64_t now)
 
 	if (LEVEL_WANTED(CPU) && !paused)
 		wait_leave(st, st->idle.off_ns, end_ns,
-			   WAIT_KIND(ETA_SPAN_STOPPED,
-				     st->idle.returning ? ETA_SPAN_RETURNING : 0),
+			   WAIT_KIND(ETA_SPAN_STOPPED, st->idle.returning ? ETA_SPAN_RETURNING : 0),
 			   0);
 }
 
