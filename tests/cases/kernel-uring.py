@@ -28,11 +28,12 @@ while True:
 """
 
 
-def record(name, *options):
-    """Records fio with io_uring and these OPTIONS: the trace, and how many fsyncs it counts."""
+def record(name, *options, mode=()):
+    """Records fio with io_uring and these OPTIONS, sci-kernel with MODE: the trace, and how many fsyncs it counts."""
     out = path(name + ".fio")
     spool = trace(name, "fio", "--name=" + name, "--ioengine=io_uring", "--rw=write", "--bs=4k", "--size=1m",
-                  "--fsync=1", "--directory=" + folder, "--output-format=json", "--output=" + out, *options)
+                  "--fsync=1", "--directory=" + folder, "--output-format=json", "--output=" + out, *options,
+                  options=mode)
     with open(out) as file:
         text = file.read()
     if "io_uring_queue_init" in text or not spool.asyncs:
@@ -51,6 +52,14 @@ def waits(spool, op):
             ns[spool.region(span) if span.kind == "SLEEP" else span.kind] += span.end - span.begin
     return ns
 
+
+# which pages are whose is not recorded in the light mode: those that its worker syncs are the job's, not of who made the file
+spool, _count = record("light", mode=("--light",))
+jobs = {op.tid for op in spool.asyncs}
+owners = collections.Counter(bio.owner_tid in jobs for bio in spool.bios
+                             if bio.inode and bio.flags & kernel_spool.BIO_WRITE and bio.flags & kernel_spool.BIO_SYNC)
+print("light: the pages that are synced are the job's:", owners)
+assert owners[True] > 100 and owners[False] < 0.1 * owners.total(), owners
 
 # alone: one operation for each, and what each waits for is most of its time
 for options in (), ("--iodepth=8", "--registerfiles=1"):

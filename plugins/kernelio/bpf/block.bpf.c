@@ -216,10 +216,10 @@ static __always_inline void queued_file(struct queued_bio *q, struct inode *inod
 
 	q->file.inode = BPF_CORE_READ(inode, i_ino);
 	q->file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (q->flags & ETA_BIO_WRITE && regular)
-		queued_owner(q);
-	else if (q->flags & ETA_BIO_WRITE)
+	if (q->flags & ETA_BIO_WRITE && !regular)
 		queued_metadata_owner(q);
+	else if (q->flags & ETA_BIO_WRITE && !(filter.light && q->st))
+		queued_owner(q); /* in the light mode who syncs has more likely written them */
 	if (q->flags & ETA_BIO_META || !regular)
 		q->file.inode = q->file.dev = 0;
 }

@@ -257,7 +257,7 @@ int BPF_PROG(on_inode_dirty, struct inode *inode)
 	key.inode = BPF_CORE_READ(inode, i_ino);
 	st = current_state();
 	if (filter.light && st)
-		inode_own(st, inode, &key); /* no probe reports its pages */
+		inode_take(st, inode, &key);
 	if (st || !(bpf_map_lookup_elem(&devices_seen, &key.dev) ||
 		    (images_used && bpf_map_lookup_elem(&image_devices, &key.dev))))
 		return 0;

@@ -132,6 +132,20 @@ enum owned_by {
 	OWNED_BY_SEVERAL,
 };
 
+/* ST's thread makes INODE dirty, and no probe reports its pages: they are all taken for its own. */
+static __always_inline void inode_take(struct task_state *st, struct inode *inode,
+				       struct file_key *key)
+{
+	struct owner own = {
+		.pid = st->pid,
+		.tid = owner_tid(st),
+		.generation = inode->i_generation,
+		.since_ns = bpf_ktime_get_ns(),
+	};
+
+	bpf_map_update_elem(&owners, key, &own, BPF_ANY);
+}
+
 /* ST's thread dirties INODE, whose key is KEY: who owns its pages now? */
 static __always_inline enum owned_by inode_own(struct task_state *st, struct inode *inode,
 					       struct file_key *key)
