@@ -338,6 +338,45 @@ static void requests_ahead(void **state)
 	finish(t, r);
 }
 
+/* What another's requests take of calls NAME; its last operation is at LAST, 0: before them. */
+static int64_t taken_by_left(const char *name, uint64_t last)
+{
+	const char *wait = "pagecache:page writeback wait";
+	struct eta_trace *t = memory_trace_new("left behind");
+	uint32_t a = memory_thread(t, 1, 1), b = memory_thread(t, 2, 2);
+	struct analysis *r;
+	int64_t ns;
+
+	call(t, b, "vfs:sys_write", 0, 100);
+	for (uint64_t at = 1000; at < 11000; at += 1000) {
+		uint64_t took = at < 10000 ? 50 : 500;
+
+		memory_enter(t, a, at, name);
+		memory_enter(t, a, at + 1, wait);
+		memory_leave(t, a, at + took - 1, wait);
+		memory_leave(t, a, at + took, name);
+	}
+	request(t, b, 9900, 10499, 1);
+	if (last)
+		call(t, b, "vfs:sys_write", last, last + 120);
+	r = analyse(t, &score_by_default);
+	ns = thread(r, a)->slowdown.interference_ns;
+	assert_int_equal(taken_by(r, a, 2)->ns, ns);
+	finish(t, r);
+	return ns;
+}
+
+/* sync is there to write out what those before it have left behind; others are in its way. */
+static void left_behind(void **state)
+{
+	(void)state;
+	assert_int_equal(taken_by_left("vfs:sys_sync", 0), 0);
+	assert_int_equal(taken_by_left("vfs:sys_syncfs", 0), 0);
+	assert_in_range(taken_by_left("vfs:sys_sync", 10480), 440, 450);
+	assert_in_range(taken_by_left("vfs:sys_sync", 12000), 440, 450);
+	assert_in_range(taken_by_left("vfs:sys_fsync", 0), 440, 450);
+}
+
 /* Requests of a task that is not in the trace: the kernel alone knows that anybody was there. */
 static void foreign_request(void **state)
 {
@@ -493,6 +532,7 @@ int main(void)
 		cmocka_unit_test(foreign_task),
 		cmocka_unit_test(chain),
 		cmocka_unit_test(cycle),
+		cmocka_unit_test(left_behind),
 		cmocka_unit_test(requests_ahead),
 		cmocka_unit_test(foreign_request),
 		cmocka_unit_test(drawn_request),

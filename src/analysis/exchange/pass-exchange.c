@@ -24,6 +24,7 @@ static void put_location(struct packet *p, const struct location_result *r)
 	packet_put(p, c->events);
 	packet_put(p, c->first_ns);
 	packet_put(p, c->last_ns - c->first_ns);
+	packet_put(p, c->last_operation_ns);
 	packet_put(p, c->orphan);
 	packet_put(p, c->truncated);
 	packet_put(p, c->open_bios);
@@ -47,6 +48,7 @@ static int take_location(struct packet *p, struct location_result *r)
 	c->events = packet_take(p);
 	c->first_ns = packet_take(p);
 	c->last_ns = c->first_ns + packet_take(p);
+	c->last_operation_ns = packet_take(p);
 	c->orphan = packet_take(p);
 	c->truncated = packet_take(p);
 	c->open_bios = packet_take(p);

@@ -178,7 +178,7 @@ static size_t claims_of_named(struct sweep *s, const struct sweep_thread *l, enu
 	for (uint32_t i = 0; i < l->weights.named.n; i++) {
 		const struct sum *sum = &l->weights.named.list[i];
 
-		if (sum->key >> CULPRIT_BITS == cell)
+		if (sum->key >> CULPRIT_BITS == cell && sum->ns)
 			s->claims[n++] = (struct claim){
 				.weight = sum->ns,
 				.rank = rank_of(s->engine->defs, sum->key & CULPRIT_MASK),
@@ -196,7 +196,7 @@ static size_t claims_of(struct sweep *s, const struct sweep_thread *l, unsigned 
 	if (kind == N_WEIGHTS) /* nobody */
 		return 0;
 	for (uint32_t i = 0; i < l->weights.n; i++)
-		if (l->weights.list[i].kind == kind)
+		if (l->weights.list[i].kind == kind && l->weights.list[i].ns)
 			s->claims[n++] =
 				(struct claim){ .weight = l->weights.list[i].ns,
 						.rank = s->plan->ranks[l->weights.list[i].thread] };
@@ -541,7 +541,8 @@ int attribute(struct sweep *s, struct sweep_thread *l)
 		loss_of(&l->op, r, &loss);
 	if (r->known && e->split) {
 		company_apply(s, l);
-		contended = contended_time(l, interference_ns);
+		contended =
+			loss_leave_left(s, l, contended_time(l, interference_ns), interference_ns);
 		if (l->references->time) {
 			contended |= contend_servers(l, interference_ns);
 			loss.completed = complete_contended(l, contended, interference_ns);

@@ -32,6 +32,13 @@ struct contended *loss_contended(struct tally *t);
  * or a lock; and what another's read of a page saved it. Then notes it in L's tally. 0 or -ENOMEM.
  */
 void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss);
+/*
+ * own-work.c: of a script's "dd; sync", sync writes out what dd has left behind; that is what it is
+ * for. Takes requests of threads that have ended, or of its parent, out of the CONTENDED time NS of
+ * L's operation, and out of the weights; returns the cells that are still contended.
+ */
+uint64_t loss_leave_left(const struct sweep *s, struct sweep_thread *l, uint64_t contended,
+			 uint64_t ns[N_CELLS]);
 int loss_note_own(struct sweep_thread *l, const struct loss *loss);
 
 /* work.c: what an operation does beside a wait in the page cache. */

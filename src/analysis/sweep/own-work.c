@@ -58,6 +58,96 @@ static void leave_shared_read(const struct engine *e, const struct sweep_thread 
 		add_own(loss, CELL_PAGECACHE_PAGE_LOCK, alone_ns - own_ns);
 }
 
+/* Was THREAD, or one of its tracks, in an operation while L's lasted, which ends now? */
+static bool was_at_work(const struct sweep *s, uint32_t thread, const struct sweep_thread *l)
+{
+	for (; thread != THREAD_NONE; thread = s->plan->next_own[thread])
+		if (s->threads[thread].under_way || s->threads[thread].ended_ns > l->op.begin_ns)
+			return true;
+	return false;
+}
+
+static bool is_parent(const struct eta_defs *defs, uint32_t location, uint32_t of)
+{
+	const struct eta_location *locations = defs->locations;
+
+	return defs->processes[locations[location].process].pid ==
+	       defs->processes[locations[of].process].ppid;
+}
+
+/* Was THREAD of a command before L's, or does it wait for L's, as a script's shell does? */
+static bool has_left(const struct sweep *s, uint32_t thread, const struct sweep_thread *l)
+{
+	const struct sweep_thread *o = &s->threads[thread];
+
+	return !was_at_work(s, thread, l) &&
+	       (o->result->counts.last_operation_ns <= l->op.begin_ns ||
+		is_parent(s->engine->defs, o->location, l->location));
+}
+
+/* How much of what was in the way there is, and of that how much L's call is there for. */
+struct left {
+	uint64_t all, own;
+};
+
+/* Adds NS of THREAD to LEFT; returns what of it is not own. */
+static uint64_t leave_left(const struct sweep *s, uint32_t thread, const struct sweep_thread *l,
+			   uint64_t ns, struct left *left)
+{
+	left->all += ns;
+	if (!has_left(s, thread, l))
+		return ns;
+	left->own += ns;
+	return 0;
+}
+
+/* The same of those that the kernel named in cell C. */
+static void leave_named(const struct sweep *s, struct sweep_thread *l, enum cell c,
+			struct left *left)
+{
+	for (uint32_t i = 0; i < l->weights.named.n; i++) {
+		struct sum *named = &l->weights.named.list[i];
+		uint64_t culprit = named->key & CULPRIT_MASK;
+
+		if (named->key >> CULPRIT_BITS != c)
+			continue;
+		if (culprit < s->engine->defs->n_locations &&
+		    s->plan->thread_number[culprit] != THREAD_NONE)
+			named->ns =
+				leave_left(s, s->plan->thread_number[culprit], l, named->ns, left);
+		else
+			left->all += named->ns;
+	}
+}
+
+uint64_t loss_leave_left(const struct sweep *s, struct sweep_thread *l, uint64_t contended,
+			 uint64_t ns[N_CELLS])
+{
+	const struct engine *e = s->engine;
+	uint64_t cells = contended & cells_of_group(GROUP_DEVICE);
+	struct left present = { 0 };
+
+	if (e->options.version_1 ||
+	    !e->regions.info[e->classes.list[l->tally->class]->key.region].syncs_all)
+		return contended;
+	for (uint32_t i = 0; i < l->weights.n; i++)
+		if (l->weights.list[i].kind == WEIGHT_AHEAD ||
+		    l->weights.list[i].kind == WEIGHT_DEVICE)
+			l->weights.list[i].ns = leave_left(s, l->weights.list[i].thread, l,
+							   l->weights.list[i].ns, &present);
+	while (cells) {
+		enum cell c = cell_next(&cells);
+		struct left left = present;
+
+		leave_named(s, l, c, &left);
+		if (left.own)
+			ns[c] -= (uint64_t)((unsigned __int128)ns[c] * left.own / left.all);
+		if (!ns[c])
+			contended &= ~(1ull << c);
+	}
+	return contended;
+}
+
 void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss)
 {
 	uint64_t cells;

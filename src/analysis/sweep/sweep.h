@@ -35,7 +35,9 @@ struct sweep_thread {
 	bool *contended;     /* per stretch; the current one: */
 	uint32_t contended_end, contended_room;
 	uint64_t next_ns; /* begin of the next */
-	uint32_t next;	  /* next stretch with boundaries of its own */
+	bool under_way;
+	uint64_t ended_ns; /* the last one before it */
+	uint32_t next;	   /* next stretch with boundaries of its own */
 
 	bool fs_wide; /* only the file system of its file is known */
 	struct file_watch file;

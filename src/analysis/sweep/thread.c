@@ -212,6 +212,7 @@ static bool may_overlap(const struct sweep *s, const struct sweep_thread *l)
 static int operation_begins(struct sweep *s, struct sweep_thread *l)
 {
 	s->n_owned += l->owned;
+	l->under_way = true;
 	l->next = 0;
 	l->next_ns = l->op.begin_ns;
 	if (!may_overlap(s, l))
@@ -230,6 +231,8 @@ static int operation_ends(struct sweep *s, struct sweep_thread *l)
 {
 	int rc = 0;
 
+	l->under_way = false;
+	l->ended_ns = l->op.end_ns;
 	if (may_overlap(s, l))
 		file_leave(s, l);
 	if (s->plan->needs_fs && may_overlap(s, l))

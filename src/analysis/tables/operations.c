@@ -169,6 +169,7 @@ static void set_result(struct walk *w, const struct eta_event *leave)
 static int operation_end(struct walk *w, const struct eta_event *e, uint64_t signature)
 {
 	w->op.end_ns = w->accounted_ns;
+	w->counts.last_operation_ns = w->op.end_ns;
 	w->op.signature = signature;
 	w->op.truncated = e->has & ETA_EVENT_TRUNCATED;
 	w->op.awaited_bio = w->first_end_ns <= w->op.end_ns;

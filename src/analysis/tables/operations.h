@@ -23,6 +23,7 @@ struct region_info {
 	bool adds_pages;      /* reads pages into the page cache */
 	bool bio_explains;    /* time in it is a wait for block I/O while a bio is in flight */
 	bool everywhere;      /* waits for all file systems and devices: sync */
+	bool syncs_all;	      /* writes out what others have left behind: sync, syncfs */
 	bool only_waits;      /* an operation of its own is recorded only if it waits */
 	bool is_memory_fault; /* see shortage_settle_fault() */
 	bool is_write_fault;  /* on a mapped page that was clean */
@@ -150,6 +151,7 @@ struct walk_counts {
 	uint64_t events;
 	uint64_t first_ns; /* of the first event; UINT64_MAX without events */
 	uint64_t last_ns;
+	uint64_t last_operation_ns; /* the end of the last one; requests may come behind it */
 	uint64_t orphan;     /* the merge has counted these already when it checked the trace: */
 	uint64_t truncated;  /* what is left is what it did not see */
 	uint64_t open_bios;  /* completion never seen */

@@ -120,6 +120,16 @@ static bool regions_are_light(const struct eta_defs *defs)
 	return false;
 }
 
+static bool syncs_all(const char *name)
+{
+	static const char *const calls[] = { "sync", "syncfs", "vfs:sys_sync", "vfs:sys_syncfs" };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (strcmp(name, calls[i]) == 0)
+			return true;
+	return false;
+}
+
 int regions_new(const struct eta_defs *defs, struct regions *regions)
 {
 	memset(regions, 0, sizeof(*regions));
@@ -154,6 +164,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		info->bio_explains = bio_explains(r, regions->scheduler);
 		info->reaps = call_reaps(r->name);
 		info->everywhere = strcmp(r->name, "vfs:sys_sync") == 0;
+		info->syncs_all = syncs_all(r->name);
 	}
 	return 0;
 }
