@@ -338,8 +338,23 @@ static void requests_ahead(void **state)
 	finish(t, r);
 }
 
-/* What another's requests take of calls NAME; its last operation is at LAST, 0: before them. */
-static int64_t taken_by_left(const char *name, uint64_t last)
+/* On a file of the device that requests are on. */
+static void call_begins_on(struct eta_trace *t, uint32_t location, const char *name, uint64_t begin,
+			   uint64_t inode)
+{
+	memory_event(t, location,
+		     (struct eta_event){ .time_ns = begin,
+					 .kind = ETA_ENTER,
+					 .has = ETA_HAS_FILE,
+					 .region = memory_region(t, name),
+					 .inode = inode });
+}
+
+/*
+ * What another's requests take of calls NAME on inode 7, which it has used if SHARED; its last
+ * operation is at LAST, 0: before them.
+ */
+static int64_t taken_by_left(const char *name, bool shared, uint64_t last)
 {
 	const char *wait = "pagecache:page writeback wait";
 	struct eta_trace *t = memory_trace_new("left behind");
@@ -347,18 +362,21 @@ static int64_t taken_by_left(const char *name, uint64_t last)
 	struct analysis *r;
 	int64_t ns;
 
-	call(t, b, "vfs:sys_write", 0, 100);
+	call_begins_on(t, b, "vfs:sys_write", 0, shared ? 7 : 8);
+	memory_leave(t, b, 100, "vfs:sys_write");
 	for (uint64_t at = 1000; at < 11000; at += 1000) {
 		uint64_t took = at < 10000 ? 50 : 500;
 
-		memory_enter(t, a, at, name);
+		call_begins_on(t, a, name, at, 7);
 		memory_enter(t, a, at + 1, wait);
 		memory_leave(t, a, at + took - 1, wait);
 		memory_leave(t, a, at + took, name);
 	}
 	request(t, b, 9900, 10499, 1);
-	if (last)
-		call(t, b, "vfs:sys_write", last, last + 120);
+	if (last) {
+		call_begins_on(t, b, "vfs:sys_write", last, 8);
+		memory_leave(t, b, last + 120, "vfs:sys_write");
+	}
 	r = analyse(t, &score_by_default);
 	ns = thread(r, a)->slowdown.interference_ns;
 	assert_int_equal(taken_by(r, a, 2)->ns, ns);
@@ -366,15 +384,22 @@ static int64_t taken_by_left(const char *name, uint64_t last)
 	return ns;
 }
 
-/* sync is there to write out what those before it have left behind; others are in its way. */
+/*
+ * sync is there to write out what those before it have left behind, and fsync that of a file;
+ * others are in its way.
+ */
 static void left_behind(void **state)
 {
 	(void)state;
-	assert_int_equal(taken_by_left("vfs:sys_sync", 0), 0);
-	assert_int_equal(taken_by_left("vfs:sys_syncfs", 0), 0);
-	assert_in_range(taken_by_left("vfs:sys_sync", 10480), 440, 450);
-	assert_in_range(taken_by_left("vfs:sys_sync", 12000), 440, 450);
-	assert_in_range(taken_by_left("vfs:sys_fsync", 0), 440, 450);
+	assert_int_equal(taken_by_left("vfs:sys_sync", false, 0), 0);
+	assert_int_equal(taken_by_left("vfs:sys_syncfs", false, 0), 0);
+	assert_int_equal(taken_by_left("vfs:sys_fsync", true, 0), 0);
+	assert_int_equal(taken_by_left("vfs:io_uring_fsync", true, 0), 0);
+	assert_in_range(taken_by_left("vfs:sys_fsync", false, 0), 440, 450);
+	assert_in_range(taken_by_left("vfs:sys_write", true, 0), 440, 450);
+	assert_in_range(taken_by_left("vfs:sys_sync", false, 10480), 440, 450);
+	assert_in_range(taken_by_left("vfs:sys_sync", false, 12000), 440, 450);
+	assert_in_range(taken_by_left("vfs:sys_fsync", true, 12000), 440, 450);
 }
 
 /* Requests of a task that is not in the trace: the kernel alone knows that anybody was there. */

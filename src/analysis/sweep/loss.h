@@ -34,8 +34,9 @@ struct contended *loss_contended(struct tally *t);
 void loss_leave_own(struct sweep *s, struct sweep_thread *l, struct loss *loss);
 /*
  * own-work.c: of a script's "dd; sync", sync writes out what dd has left behind; that is what it is
- * for. Takes requests of threads that have ended, or of its parent, out of the CONTENDED time NS of
- * L's operation, and out of the weights; returns the cells that are still contended.
+ * for, as is fsync of a file that they have used, too. Takes requests of threads that have ended,
+ * or of its parent, out of the CONTENDED time NS of L's operation, and out of the weights; returns
+ * the cells that are still contended.
  */
 uint64_t loss_leave_left(const struct sweep *s, struct sweep_thread *l, uint64_t contended,
 			 uint64_t ns[N_CELLS]);

@@ -120,6 +120,22 @@ static void leave_named(const struct sweep *s, struct sweep_thread *l, enum cell
 	}
 }
 
+/* Is L's call there to write out what others may have left: anything, or of a file they used, too?
+ */
+static bool syncs_left(const struct engine *e, const struct sweep_thread *l)
+{
+	const struct resource_file *file = &e->resources.files[l->op.file];
+
+	switch (e->regions.info[e->classes.list[l->tally->class]->key.region].syncs) {
+	case SYNCS_ALL:
+		return true;
+	case SYNCS_FILE:
+		return file->shared && (file->inode || (uint32_t)file->dev);
+	default:
+		return false;
+	}
+}
+
 uint64_t loss_leave_left(const struct sweep *s, struct sweep_thread *l, uint64_t contended,
 			 uint64_t ns[N_CELLS])
 {
@@ -127,8 +143,7 @@ uint64_t loss_leave_left(const struct sweep *s, struct sweep_thread *l, uint64_t
 	uint64_t cells = contended & cells_of_group(GROUP_DEVICE);
 	struct left present = { 0 };
 
-	if (e->options.version_1 ||
-	    !e->regions.info[e->classes.list[l->tally->class]->key.region].syncs_all)
+	if (e->options.version_1 || !syncs_left(e, l))
 		return contended;
 	for (uint32_t i = 0; i < l->weights.n; i++)
 		if (l->weights.list[i].kind == WEIGHT_AHEAD ||

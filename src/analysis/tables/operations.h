@@ -13,6 +13,8 @@
 
 /* ---- what the walk needs to know of each region ---- */
 
+enum syncs { SYNCS_NOTHING, SYNCS_FILE, SYNCS_ALL };
+
 struct region_info {
 	uint64_t hash;	      /* of the name: regions of one name are one region */
 	uint8_t cell;	      /* enum cell */
@@ -23,7 +25,7 @@ struct region_info {
 	bool adds_pages;      /* reads pages into the page cache */
 	bool bio_explains;    /* time in it is a wait for block I/O while a bio is in flight */
 	bool everywhere;      /* waits for all file systems and devices: sync */
-	bool syncs_all;	      /* writes out what others have left behind: sync, syncfs */
+	uint8_t syncs;	      /* enum syncs: writes out what others have left behind */
 	bool only_waits;      /* an operation of its own is recorded only if it waits */
 	bool is_memory_fault; /* see shortage_settle_fault() */
 	bool is_write_fault;  /* on a mapped page that was clean */

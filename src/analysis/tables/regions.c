@@ -120,14 +120,24 @@ static bool regions_are_light(const struct eta_defs *defs)
 	return false;
 }
 
-static bool syncs_all(const char *name)
+static enum syncs syncs_of(const char *name)
 {
-	static const char *const calls[] = { "sync", "syncfs", "vfs:sys_sync", "vfs:sys_syncfs" };
+	static const struct {
+		const char *name;
+		enum syncs syncs;
+	} calls[] = {
+		{ "fsync", SYNCS_FILE },	  { "fdatasync", SYNCS_FILE },
+		{ "msync", SYNCS_FILE },	  { "sync_file_range", SYNCS_FILE },
+		{ "io_uring_fsync", SYNCS_FILE }, { "sync", SYNCS_ALL },
+		{ "syncfs", SYNCS_ALL },
+	};
 
+	if (strncmp(name, "vfs:", 4) == 0)
+		name += strncmp(name + 4, "sys_", 4) == 0 ? 8 : 4;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (strcmp(name, calls[i]) == 0)
-			return true;
-	return false;
+		if (strcmp(name, calls[i].name) == 0)
+			return calls[i].syncs;
+	return SYNCS_NOTHING;
 }
 
 int regions_new(const struct eta_defs *defs, struct regions *regions)
@@ -164,7 +174,7 @@ int regions_new(const struct eta_defs *defs, struct regions *regions)
 		info->bio_explains = bio_explains(r, regions->scheduler);
 		info->reaps = call_reaps(r->name);
 		info->everywhere = strcmp(r->name, "vfs:sys_sync") == 0;
-		info->syncs_all = syncs_all(r->name);
+		info->syncs = (uint8_t)syncs_of(r->name);
 	}
 	return 0;
 }
