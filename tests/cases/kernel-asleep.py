@@ -118,7 +118,7 @@ else:
 time.sleep(float(sys.argv[3]))
 """
 for name, work, pause, *how in ("short", 0.2, 0.1), ("sleeps-longer", 0.2, 1.1), ("works-longer", 1.2, 0.1), \
-        ("waits-longer", 1.2, 0.1, "thread"), ("works-a-little-longer", 0.35, 3.5):
+        ("waits-longer", 1.2, 0.1, "thread"), ("works-a-little-longer", 0.6, 8):
     subprocess.run(["sci-record", "-q", "-o", path(name), "--", "/usr/bin/python3", "-c", ROUNDS, path("data"), str(work),
                     str(pause), *how], check=True, capture_output=True)
     text = " ".join(subprocess.run(["sci-analyze", "--baseline=" + path("short/unified.otf2"), path(name)], check=True,
