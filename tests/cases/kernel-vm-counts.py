@@ -72,6 +72,7 @@ def record(out, *machines, seconds=0.0, work=lambda: None):
     while subprocess.run([SCI_KERNEL, "status", path(out)], capture_output=True).returncode:
         assert tracer.poll() is None, tracer.stderr.read()
         time.sleep(0.02)
+    time.sleep(1)  # the first counts are asked for beside, and one monitor lets it wait
     work()
     time.sleep(seconds)
     subprocess.run([SCI_KERNEL, "stop", path(out)], check=True, capture_output=True)
