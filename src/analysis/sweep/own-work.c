@@ -69,10 +69,9 @@ static bool was_at_work(const struct sweep *s, uint32_t thread, const struct swe
 
 static bool is_parent(const struct eta_defs *defs, uint32_t location, uint32_t of)
 {
-	const struct eta_location *locations = defs->locations;
+	uint32_t ppid = defs->processes[defs->locations[of].process].ppid;
 
-	return defs->processes[locations[location].process].pid ==
-	       defs->processes[locations[of].process].ppid;
+	return ppid && defs->processes[defs->locations[location].process].pid == ppid;
 }
 
 /* Was THREAD of a command before L's, or does it wait for L's, as a script's shell does? */
