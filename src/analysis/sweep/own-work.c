@@ -74,14 +74,21 @@ static bool is_parent(const struct eta_defs *defs, uint32_t location, uint32_t o
 	return ppid && defs->processes[defs->locations[location].process].pid == ppid;
 }
 
+/* Had THREAD and its tracks done all that they do when L's operation began? */
+static bool has_ended(const struct sweep *s, uint32_t thread, const struct sweep_thread *l)
+{
+	for (; thread != THREAD_NONE; thread = s->plan->next_own[thread])
+		if (s->threads[thread].result->counts.last_operation_ns > l->op.begin_ns)
+			return false;
+	return true;
+}
+
 /* Was THREAD of a command before L's, or does it wait for L's, as a script's shell does? */
 static bool has_left(const struct sweep *s, uint32_t thread, const struct sweep_thread *l)
 {
-	const struct sweep_thread *o = &s->threads[thread];
-
-	return !was_at_work(s, thread, l) &&
-	       (o->result->counts.last_operation_ns <= l->op.begin_ns ||
-		is_parent(s->engine->defs, o->location, l->location));
+	return has_ended(s, thread, l) ||
+	       (is_parent(s->engine->defs, s->threads[thread].location, l->location) &&
+		!was_at_work(s, thread, l));
 }
 
 /* How much of what was in the way there is, and of that how much L's call is there for. */
