@@ -230,9 +230,9 @@ SCENES = [
           command=python(RANGES, "{data}")),
     Cause("mapped-reads", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="python3",
           prepare=[filled("cold", 64)], command=python(MAPPED_READS, "{data}")),
-    Cause("libaio-beside", DISK, reading(8), threads=1, culprit=NEIGHBOUR, baseline=True, victim="fio",
-          command=fio("--ioengine=libaio", "--rw=randread", "--direct=1", "--bs=16k", "--size=128m", "--loops=8",
-                      "--iodepth=16")),
+    Cause("libaio-beside", DISK, reading(32), threads=1, culprit=NEIGHBOUR, baseline=True, victim="fio",
+          command=fio("--ioengine=libaio", "--rw=randread", "--direct=1", "--bs=16k", "--size=128m", "--loops=2",
+                      "--iodepth=4")),
     # ---- page cache and memory ----
     # both overwrite what is in the page cache: memory that was never used may cost a virtual machine much more
     Cause("untraced-dirty", {("pagecache", "dirty throttling")},

@@ -39,6 +39,7 @@ bpf_programs = \
 	plugins/kernelio/bpf/waking.bpf.c
 bpf_headers = \
 	plugins/kernelio/bpf/queue-ahead.h \
+	plugins/kernelio/bpf/queued.h \
 	plugins/kernelio/bpf/recent.h \
 	plugins/kernelio/bpf/aio.h \
 	plugins/kernelio/bpf/async.h \
