@@ -144,6 +144,7 @@ src_libanalyze_a_SOURCES = \
 	src/report/view-file.c \
 	src/report/process-sums.c src/report/process-sums.h \
 	src/report/view-container.c \
+	src/report/json-habits.c src/report/json-habits.h \
 	src/report/json-layers.c src/report/json-layers.h \
 	src/report/json-sums.c src/report/json-sums.h \
 	src/report/view-machine.c \

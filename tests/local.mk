@@ -191,6 +191,7 @@ probe_tests = \
 	tests/cases/kernel-cold-memory.py \
 	tests/cases/kernel-commits.py \
 	tests/cases/kernel-compat.py \
+	tests/cases/kernel-direct-commit.py \
 	tests/cases/kernel-direct.py \
 	tests/cases/kernel-dirty.py \
 	tests/cases/kernel-eviction.py \

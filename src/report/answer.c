@@ -349,19 +349,37 @@ static int put_undecided(FILE *out, const struct analysis *a, unsigned width)
 #define SHOWN_PARTS 3
 #define SHOWN_PREMISES 2
 
-/* "93 % in fsync (3000 calls, 237 us each)"; F NULL: outside of all. */
-static int put_part(char *text, size_t size, const struct function_habit *f, double percent)
+/* "fsync (3000 calls, 237 us each)" */
+static int put_calls(char *text, size_t size, const struct function_habit *f)
 {
 	char bytes[160] = "";
 
-	if (!f)
-		return snprintf(text, size, "%.0f %% outside of I/O calls", percent);
 	if (f->bytes)
 		snprintf(bytes, sizeof(bytes), " of %s",
 			 report_bytes((double)f->bytes / (double)f->n).text);
-	return snprintf(text, size, "%.0f %% in %s (%s call%s%s, %s%s)", percent, f->name,
-			report_count(f->n).text, plural(f->n), bytes,
-			report_duration((int64_t)(f->ns / f->n)).text, f->n == 1 ? "" : " each");
+	return snprintf(text, size, "%s (%s call%s%s, %s%s)", f->name, report_count(f->n).text,
+			plural(f->n), bytes, report_duration((int64_t)(f->ns / f->n)).text,
+			f->n == 1 ? "" : " each");
+}
+
+/* "93 % in fsync (3000 calls, 237 us each)"; F NULL: outside of all. */
+static int put_part(char *text, size_t size, const struct function_habit *f, double percent)
+{
+	int used;
+
+	if (!f)
+		return snprintf(text, size, "%.0f %% outside of I/O calls", percent);
+	used = snprintf(text, size, "%.0f %% in ", percent);
+	return used + put_calls(text + used, size - (size_t)used, f);
+}
+
+/* The next function from *I on that is asynchronous, or is not; NULL: no more. */
+static const struct function_habit *next_function(const struct analysis *a, uint32_t *i,
+						  bool asynchronous)
+{
+	while (*i < a->n_function_habits && a->function_habits[*i].asynchronous != asynchronous)
+		++*i;
+	return *i < a->n_function_habits ? &a->function_habits[*i] : NULL;
 }
 
 /* The largest parts of the lifetime of the threads that did I/O. */
@@ -369,14 +387,16 @@ static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 {
 	const struct io_times times = io_times(a);
 	uint64_t lifetime_ns = times.lifetime_ns, outside_ns = io_outside_ns(&times);
-	uint32_t next = 0;
+	const struct function_habit *f;
+	uint32_t next = 0, meanwhile = 0;
 	char line[1024] = "time: ";
 	size_t used = strlen(line);
 
 	for (int parts = 0; parts < SHOWN_PARTS; parts++) {
-		const struct function_habit *f =
-			next < a->n_function_habits ? &a->function_habits[next] : NULL;
-		uint64_t ns = f ? f->ns : 0;
+		uint64_t ns;
+
+		f = next_function(a, &next, false);
+		ns = f ? f->ns : 0;
 
 		if (outside_ns > ns) {
 			f = NULL;
@@ -391,8 +411,23 @@ static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 		used += (size_t)put_part(line + used, sizeof(line) - used, f,
 					 100 * (double)ns / (double)lifetime_ns);
 	}
+	f = next_function(a, &meanwhile, true);
+	if (f) {
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%sasynchronous: ",
+					 used > strlen("time: ") ? "; " : "");
+		used += (size_t)put_calls(line + used, sizeof(line) - used, f);
+	}
 	if (used > strlen("time: "))
 		report_wrapped(out, line, false, width);
+}
+
+/* Has the library a call that waits for asynchronous operations? Then it is known by that one. */
+static bool reaps_in_library(const struct analysis *a)
+{
+	for (uint32_t i = 0; i < a->n_function_habits; i++)
+		if (call_reaps(a->function_habits[i].name))
+			return true;
+	return false;
 }
 
 /* In what the threads slept outside of I/O calls, as far as the kernel's side saw it. */
@@ -404,14 +439,18 @@ static int put_asleep(FILE *out, const struct analysis *a, unsigned width)
 	char line[512] = "Outside of I/O calls: ";
 	const size_t none = strlen(line);
 	size_t used = none;
-	int n = io_asleep_new(a, &list);
+	int n = io_asleep_new(a, &list), parts = 0;
+	bool reaps = reaps_in_library(a);
 
 	if (n < 0)
 		return n;
-	for (int i = 0; i < n && i < SHOWN_PARTS; i++) {
+	for (int i = 0; i < n && parts < SHOWN_PARTS; i++) {
 		/* a library call may sleep in what is no operation of the kernel's side */
 		uint64_t ns = list[i].ns < outside_ns ? list[i].ns : outside_ns;
 
+		if (reaps && call_reaps(list[i].function))
+			continue;
+		parts++;
 		if (!share_reaches((double)ns, (double)lifetime_ns, SHOWN_PERCENT))
 			break;
 		outside_ns -= ns;

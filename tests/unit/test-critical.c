@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "src/analysis/tables/io-time.h"
+
 /* A write from BEGIN to END that waits WAIT_NS of it for somebody. */
 static void write_of(struct eta_trace *t, uint32_t l, uint64_t begin, uint64_t end,
 		     uint64_t wait_ns, const char *reason)
@@ -226,6 +228,44 @@ static void what_is_reaped_unseen_counts(void **state)
 	finish(t, r);
 }
 
+/* A call on the ring, of inode 7, which others use, too. */
+static void ring_call(struct eta_trace *t, uint32_t l, const char *name, uint64_t begin,
+		      uint64_t end)
+{
+	call_on(t, l, name, begin, end, 7, false);
+}
+
+/*
+ * A database's own thread waits for what others submit, and ends when it is asked to: nobody is in
+ * its way, and nobody has waited for it. Asynchronous operations are no part of a lifetime.
+ */
+static void who_serves_is_not_waited_for(void **state)
+{
+	struct eta_trace *t = memory_trace_new("server");
+	uint32_t m = memory_thread(t, 1, 1), track = memory_thread(t, 1, 1),
+		 server = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	t->defs.locations[track].track = 1;
+	ring_call(t, server, "__io_uring_get_cqe", 10, 60);
+	ring_call(t, server, "__io_uring_get_cqe", 70, 120);
+	ring_call(t, server, "__io_uring_get_cqe", 130, 99900);
+	writes(t, m, 0, 200, 300); /* until 80000 */
+	for (uint64_t at = 80000; at < 81000; at += 100)
+		ring_call(t, m, "io_uring_submit", at, at + 20);
+	write_of(t, m, 100000, 100100, 0, "");
+	for (uint64_t at = 80100; at < 90000; at += 1000)
+		write_of(t, track, at, at + 800, 0, "");
+	r = analyse(t, &score_by_min);
+	assert_about(process(r, 1)->saved_ns, 200 * 300);
+	for (uint32_t i = 0; i < r->n_threads; i++)
+		if (r->threads[i].location == server)
+			assert_int_equal(r->threads[i].slowdown.interference_ns, 0);
+	assert_int_equal(io_times(r).lifetime_ns, 100100 + 99890);
+	finish(t, r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +277,7 @@ int main(void)
 		cmocka_unit_test(the_cause_alone),
 		cmocka_unit_test(what_was_submitted_is_waited_for),
 		cmocka_unit_test(what_is_reaped_unseen_counts),
+		cmocka_unit_test(who_serves_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,11 +26,12 @@ static __always_inline bool sleep_is_open(struct task_state *st)
  * The same, and does the kernel's stack have to say it? A stack walk costs a microsecond. A thread
  * that waits for its own requests needs none: the requests explain the wait, and if none is in
  * flight, the stack could only say that they are throttled or that pages are being read, which the
- * trace says already.
+ * trace says already. While a direct write maps its next blocks it may wait for a commit instead.
  */
 static __always_inline bool sleep_is_unnamed(struct task_state *st)
 {
-	return sleep_is_open(st) && !(st->now.waits_for_own && st->now.off_flags & ETA_SPAN_IOWAIT);
+	return sleep_is_open(st) && !(st->now.waits_for_own && !st->now.allocation_ns &&
+				      st->now.off_flags & ETA_SPAN_IOWAIT);
 }
 
 /*
@@ -137,7 +138,7 @@ static __always_inline void slept(struct task_state *st, uint8_t kind, uint64_t 
 		who = st->now.off_stack;
 		object = sleep_foreign(st, woken_ns);
 		/* with IOWAIT: for a block that a commit writes, if not for its own request */
-		if (syncs_used && sleep_is_unnamed(st))
+		if (syncs_used && who)
 			changes = sleep_changes(st, &changer);
 		/* who has the larger part is named for both */
 		if (changes > ETA_SLEEP_PART(object) &&

@@ -366,6 +366,18 @@ static __always_inline void left_note(struct task_state *st, struct task_struct 
 }
 
 /*
+ * ST sleeps for its requests. Those of direct I/O are all complete afterwards: what it sleeps for
+ * next is something else, such as a commit, for its blocks' new state. Buffered reads wait page by
+ * page.
+ */
+static __always_inline void own_wait_begins(struct task_state *st)
+{
+	if (st->now.off_flags & ETA_SPAN_IOWAIT &&
+	    (st->now.kind != ETA_OP_READ || st->op.op_flags & ETA_KOP_DIRECT))
+		st->now.waits_for_own = 0;
+}
+
+/*
  * ST sleeps on the way out of a call, whose operation is over, but nothing else has come since: the
  * end of a file whose last reference it has dropped is put off until then (munmap; before Linux 6.6
  * close, too). The sleep is noted as in that operation.
@@ -467,6 +479,8 @@ static __always_inline void leaves(void *ctx, struct task_state *st, struct task
 		st->now.off_stack = place_note(ctx);
 		if (state & TASK_UNINTERRUPTIBLE)
 			syncs_follow(st);
+	} else if (!ready) {
+		own_wait_begins(st);
 	}
 }
 

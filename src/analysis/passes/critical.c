@@ -6,6 +6,7 @@
 
 #include "passes.h"
 #include "eta-ext/base/search.h"
+#include "src/common/share.h"
 
 /*
  * A critical path is walked back from the last event of a process. A thread that was idle until
@@ -13,7 +14,8 @@
  * path goes on there, and from that one's begin with the thread that made it. What threads lost on
  * their parts of the path is what the process would have saved. Where a thread waits for what it
  * has submitted (io_uring, libaio), it loses the part of that time that these operations lost of
- * theirs.
+ * theirs. A thread of the program's own that only waits to be asked (a database's, for what others
+ * submit) ends when it is asked to, so nobody has waited for it.
  */
 
 /* The asynchronous operations of a thread. */
@@ -38,6 +40,7 @@ struct walker {
 	uint32_t *by_pid;		      /* processes by machine, pid, begin */
 	uint32_t *mark;		      /* per location: the process, + 1, whose path went there */
 	struct submitted **submitted; /* per location; NULL: it has submitted nothing */
+	uint64_t *locked_ns;	      /* per location: asleep in futex(), outside of I/O calls */
 };
 
 static const struct walk_counts *life_of(const struct walker *w, uint32_t location)
@@ -73,6 +76,29 @@ static bool is_idle_before(const struct walker *w, uint32_t location, uint64_t n
 	return !busy || slice == 0 || !(busy[(slice - 1) / 64] >> (slice - 1) % 64 & 1);
 }
 
+static int64_t taken_by_others(const struct walker *w, uint32_t location)
+{
+	int64_t sum = 0;
+
+	for (int c = 0; c < N_CELLS; c++)
+		sum += slowdown_taken(&w->scores[location]->slowdown, (enum cell)c);
+	return sum;
+}
+
+#define WAITS_TO_BE_ASKED_PERCENT 90
+
+/* Is OTHER there for what LOCATION and others ask of it, and has it lost less than that one? */
+static bool waits_to_be_asked(const struct walker *w, uint32_t other, uint32_t location)
+{
+	uint64_t lifetime_ns = life_of(w, other)->last_ns - life_of(w, other)->first_ns;
+	uint64_t waits_ns = w->locked_ns[other];
+
+	if (w->scores[other]->serves)
+		waits_ns += w->e->locations[other].reaped_ns;
+	return share_reaches((double)waits_ns, (double)lifetime_ns, WAITS_TO_BE_ASKED_PERCENT) &&
+	       taken_by_others(w, other) < taken_by_others(w, location);
+}
+
 /* The thread of PROCESS that ended last before NS, and that LOCATION may have waited for. */
 static uint32_t last_ended(const struct walker *w, uint32_t process, uint32_t location, uint64_t ns,
 			   uint32_t mark)
@@ -88,7 +114,7 @@ static uint32_t last_ended(const struct walker *w, uint32_t process, uint32_t lo
 		/* the first thread was there, though the trace may know nothing of it so early */
 		if (end_ns <= life_of(w, location)->first_ns && !is_first_thread(w, location))
 			break;
-		if (is_idle_before(w, location, end_ns))
+		if (is_idle_before(w, location, end_ns) && !waits_to_be_asked(w, other, location))
 			return other;
 	}
 	return ETA_NONE;
@@ -165,10 +191,8 @@ static void add_part(const struct walker *w, uint32_t location, uint64_t from_ns
 	const struct slowdown *s = &w->scores[location]->slowdown;
 	const struct walk_counts *lifetime = life_of(w, location);
 	double lost = lost_until(w, location, to_ns) - lost_until(w, location, from_ns);
-	int64_t taken = 0;
+	int64_t taken = taken_by_others(w, location);
 
-	for (int c = 0; c < N_CELLS; c++)
-		taken += slowdown_taken(s, (enum cell)c);
 	for (int c = 0; taken > 0 && c < N_CELLS; c++)
 		saved[c] += lost * (double)slowdown_taken(s, (enum cell)c) / (double)taken;
 	if (lifetime->last_ns > lifetime->first_ns) {
@@ -379,6 +403,16 @@ static bool is_ring_thread(const struct engine *e, uint32_t location)
 	return strncmp(e->defs->locations[location].name, "iou-", 4) == 0;
 }
 
+static void add_locked(struct walker *w)
+{
+	for (uint32_t i = 0; i < w->a->n_asleep; i++) {
+		const struct between *b = &w->a->asleep[i];
+
+		if (b->location != ETA_NONE && strcmp(b->function, "futex") == 0)
+			w->locked_ns[b->location] += b->ns;
+	}
+}
+
 static int walker_new(struct walker *w, const struct engine *e, const struct analysis *a)
 {
 	size_t n = e->defs->n_locations + 1u, processes = e->defs->n_processes + 1u;
@@ -390,7 +424,9 @@ static int walker_new(struct walker *w, const struct engine *e, const struct ana
 	w->families = calloc(processes, sizeof(*w->families));
 	w->by_pid = calloc(processes, sizeof(*w->by_pid));
 	w->submitted = calloc(n, sizeof(*w->submitted));
-	if (!w->scores || !w->walked || !w->mark || !w->families || !w->by_pid || !w->submitted)
+	w->locked_ns = calloc(n, sizeof(*w->locked_ns));
+	if (!w->scores || !w->walked || !w->mark || !w->families || !w->by_pid || !w->submitted ||
+	    !w->locked_ns)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		uint32_t l = a->threads[i].location;
@@ -408,6 +444,7 @@ static int walker_new(struct walker *w, const struct engine *e, const struct ana
 	}
 	qsort_r(w->walked, w->n_walked, sizeof(*w->walked), by_process_and_end, (void *)e);
 	find_families(w);
+	add_locked(w);
 	return 0;
 }
 
@@ -437,6 +474,7 @@ int engine_critical(const struct engine *e, struct analysis *a)
 	free(w.scores);
 	free(w.walked);
 	free(w.mark);
+	free(w.locked_ns);
 	free(w.families);
 	free(w.by_pid);
 	for (uint32_t i = 0; w.submitted && i < e->defs->n_locations; i++)

@@ -44,9 +44,13 @@ static int sum_functions(const struct engine *e, struct analysis *a)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < h->n_functions && i < e->defs->n_regions; i++)
 		if (h->functions[i].n)
-			list[n++] = (struct function_habit){ plain_name(e->defs->regions[i].name),
-							     h->functions[i].n, h->functions[i].ns,
-							     h->functions[i].bytes };
+			list[n++] = (struct function_habit){
+				plain_name(e->defs->regions[i].name),
+				h->functions[i].n,
+				h->functions[i].ns,
+				h->functions[i].bytes,
+				h->functions[i].on_tracks == h->functions[i].n,
+			};
 	if (n)
 		qsort(list, n, sizeof(*list), by_name);
 	for (uint32_t i = 0; i < n; i++) {
@@ -60,6 +64,7 @@ static int sum_functions(const struct engine *e, struct analysis *a)
 		last->n += list[i].n;
 		last->ns += list[i].ns;
 		last->bytes += list[i].bytes;
+		last->asynchronous &= list[i].asynchronous;
 	}
 	if (n)
 		qsort(list, a->n_function_habits, sizeof(*list), by_time);

@@ -9,6 +9,7 @@
 
 #include "eta-ext/trace/source.h"
 #include "src/analysis/tables/longer.h"
+#include "src/common/share.h"
 
 /* ---- threads ---- */
 
@@ -357,6 +358,36 @@ static void widen_tracks(const struct engine *e, struct analysis *a)
 	}
 }
 
+#define WAITS_FOR_OTHERS_PERCENT 90 /* of what a thread does in calls */
+
+/* Notes tracks, and threads that only wait for what is on the tracks of others. */
+static int note_serving(const struct engine *e, struct analysis *a)
+{
+	const struct eta_location *locations = e->defs->locations;
+	bool *submits = calloc((size_t)e->defs->n_locations + 1, sizeof(*submits));
+	bool *has_tracks = calloc((size_t)e->defs->n_processes + 1, sizeof(*has_tracks));
+	int rc = submits && has_tracks ? 0 : -ENOMEM;
+
+	for (uint32_t l = 0; !rc && l < e->defs->n_locations; l++)
+		if (locations[l].track) {
+			submits[e->thread_of[l]] = true;
+			if (locations[l].process < e->defs->n_processes)
+				has_tracks[locations[l].process] = true;
+		}
+	for (uint32_t i = 0; !rc && i < a->n_threads; i++) {
+		struct thread_score *t = &a->threads[i];
+		const struct eta_location *l = &locations[t->location];
+
+		t->serves = l->track || (l->process < e->defs->n_processes &&
+					 has_tracks[l->process] && !submits[t->location] &&
+					 share_reaches((double)e->locations[t->location].reaped_ns,
+						       (double)t->io_ns, WAITS_FOR_OTHERS_PERCENT));
+	}
+	free(submits);
+	free(has_tracks);
+	return rc;
+}
+
 int engine_score(struct engine *e, struct analysis *a)
 {
 	uint32_t n_locations = e->defs->n_locations, n_classes = e->classes.n;
@@ -375,6 +406,8 @@ int engine_score(struct engine *e, struct analysis *a)
 	rc = engine_between(e, a);
 	if (!rc)
 		rc = engine_reaped(e, a);
+	if (!rc)
+		rc = note_serving(e, a);
 	if (!rc && e->split && !e->options.version_1) {
 		rc = widen_intervals(a);
 		widen_tracks(e, a);

@@ -202,11 +202,17 @@ static int next_boundary(struct sweep *s, struct sweep_thread *l)
 
 /*
  * The asynchronous tracks of a thread overlap each other, so outside of devices their overlaps are
- * not looked at.
+ * not looked at. Nor are those of who waits for such operations, as a database's own thread does
+ * while nothing is asked for: who submits to the same ring is not in its way.
  */
 static bool may_overlap(const struct sweep *s, const struct sweep_thread *l)
 {
-	return !s->engine->defs->locations[l->location].track;
+	const struct engine *e = s->engine;
+
+	if (e->defs->locations[l->location].track)
+		return false;
+	return e->options.version_1 ||
+	       !e->regions.info[e->classes.list[l->tally->class]->key.region].reaps;
 }
 
 static int operation_begins(struct sweep *s, struct sweep_thread *l)

@@ -183,6 +183,7 @@ int habits_add(struct habits *h, const struct eta_defs *defs, const struct opera
 	function->n++;
 	function->ns += ns;
 	function->bytes += op->bytes;
+	function->on_tracks += defs->locations[location].track != 0;
 	kind = kind_of(h, defs, op);
 	offset = offset_of(h, op, location);
 	if ((kind == HABIT_READ || kind == HABIT_WRITE) && !reached_kernel(h, op))
@@ -274,6 +275,7 @@ int habits_merge(struct habits *into, const struct habits *from)
 		into->functions[i].n += from->functions[i].n;
 		into->functions[i].ns += from->functions[i].ns;
 		into->functions[i].bytes += from->functions[i].bytes;
+		into->functions[i].on_tracks += from->functions[i].on_tracks;
 	}
 	for (uint32_t i = 0; i < from->n_files; i++)
 		file_add(&into->files[i], &from->files[i]);
@@ -306,6 +308,7 @@ int habits_put_functions(const struct habits *h, struct packet *p)
 		packet_put(p, h->functions[i].n);
 		packet_put(p, h->functions[i].ns);
 		packet_put(p, h->functions[i].bytes);
+		packet_put(p, h->functions[i].on_tracks);
 	}
 	return p->rc;
 }
@@ -320,6 +323,7 @@ int habits_take_functions(struct habits *h, uint32_t n, struct packet *p)
 		h->functions[i].n += packet_take(p);
 		h->functions[i].ns += packet_take(p);
 		h->functions[i].bytes += packet_take(p);
+		h->functions[i].on_tracks += packet_take(p);
 	}
 	return p->rc;
 }

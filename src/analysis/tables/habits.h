@@ -43,6 +43,7 @@ struct habit {
 /* Calls of a function, of all files. */
 struct habit_function {
 	uint64_t n, ns, bytes;
+	uint64_t on_tracks; /* of N: asynchronous ones */
 };
 
 struct habits {

@@ -20,17 +20,19 @@ static int by_io(const void *a, const void *b)
 	return ((*x)->location > (*y)->location) - ((*x)->location < (*y)->location);
 }
 
-struct io_times io_times_of(const struct thread_score *threads, uint32_t n, bool *member)
+struct io_times io_times_of(const struct analysis *a, bool *member)
 {
-	const struct thread_score **list = calloc((size_t)n + 1, sizeof(*list));
+	const struct thread_score *threads = a->threads;
+	const struct thread_score **list = calloc((size_t)a->n_threads + 1, sizeof(*list));
 	struct io_times sum = { 0 };
 	uint64_t io_ns = 0;
 	uint32_t found = 0;
 
 	if (!list)
 		return sum;
-	for (uint32_t i = 0; i < n; i++)
-		if (threads[i].scored && threads[i].operations) {
+	for (uint32_t i = 0; i < a->n_threads; i++)
+		if (threads[i].scored && threads[i].operations &&
+		    !a->defs->locations[threads[i].location].track) {
 			list[found++] = &threads[i];
 			io_ns += threads[i].io_ns;
 		}
@@ -97,7 +99,7 @@ int io_asleep_new(const struct analysis *a, struct io_asleep **list)
 		*list = NULL;
 		return -ENOMEM;
 	}
-	io_times_of(a->threads, a->n_threads, member);
+	io_times_of(a, member);
 	for (uint32_t i = 0; i < a->n_asleep; i++) {
 		const struct between *b = &a->asleep[i];
 

@@ -5,11 +5,11 @@
 
 #include "analysis.h"
 
-/* Of the first N of THREADS. MEMBER, per location: is it one of these? May be NULL. */
-struct io_times io_times_of(const struct thread_score *threads, uint32_t n, bool *member);
+/* MEMBER, per location: is it one of these? May be NULL. No track is. */
+struct io_times io_times_of(const struct analysis *a, bool *member);
 static inline struct io_times io_times(const struct analysis *a)
 {
-	return io_times_of(a->threads, a->n_threads, NULL);
+	return io_times_of(a, NULL);
 }
 
 /*

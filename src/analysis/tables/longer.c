@@ -172,7 +172,7 @@ int longer_than_alone(const struct analysis *a, struct longer *out, uint64_t *mo
 
 	*out = (struct longer){ 0 };
 	if (!rc && a->baseline_times.n) {
-		times = io_times_of(a->threads, a->n_threads, member);
+		times = io_times_of(a, member);
 		rc = times_new(a, member, &now);
 	}
 	free(member);

@@ -42,6 +42,7 @@ struct bin {
 struct thread_score {
 	uint32_t location; /* index into the definitions */
 	bool scored;	   /* false: a kernel thread, its lifetime means nothing */
+	bool serves;	   /* a track, or a thread that waits for what others have submitted */
 	uint64_t events;
 	uint64_t first_ns, last_ns; /* events */
 	uint64_t lifetime_ns;
@@ -174,6 +175,7 @@ struct task_name {
 struct function_habit {
 	const char *name; /* its name in programs */
 	uint64_t n, ns, bytes;
+	bool asynchronous; /* all were on tracks: their time is no part of a lifetime */
 };
 
 /* How a file was accessed. */
