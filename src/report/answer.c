@@ -413,8 +413,8 @@ static void put_parts(FILE *out, const struct analysis *a, unsigned width)
 	}
 	f = next_function(a, &meanwhile, true);
 	if (f) {
-		used += (size_t)snprintf(line + used, sizeof(line) - used, "%sasynchronous: ",
-					 used > strlen("time: ") ? "; " : "");
+		used += (size_t)snprintf(line + used, sizeof(line) - used,
+					 "%sasynchronous: ", used > strlen("time: ") ? "; " : "");
 		used += (size_t)put_calls(line + used, sizeof(line) - used, f);
 	}
 	if (used > strlen("time: "))
