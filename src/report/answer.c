@@ -179,12 +179,32 @@ static int put_machine(FILE *out, const struct analysis *a, unsigned width)
 	return 0;
 }
 
+/* Its threads cannot be compared one by one, or are not longer by themselves. */
+static void put_process_longer(FILE *out, const struct analysis *a, unsigned width)
+{
+	struct longer_process p;
+	char line[768];
+
+	if (!process_longer_than_alone(a, &p))
+		return;
+	snprintf(line, sizeof(line),
+		 "longer: %s took %s, in the baseline %s; of that its I/O calls and waits for a "
+		 "CPU explain %s: the rest is in what it computes or waits for outside of them, in "
+		 "all its threads",
+		 p.name, report_duration((int64_t)p.now_ns).text,
+		 report_duration((int64_t)p.alone_ns).text,
+		 report_duration(p.saved_ns > 0 ? p.saved_ns : 0).text);
+	report_wrapped(out, line, false, width);
+}
+
 static int put_longer(FILE *out, const struct analysis *a, unsigned width)
 {
 	struct longer longer;
 	char line[512], times[32] = "";
 	int rc = longer_than_alone(a, &longer, NULL);
 
+	if (!rc && !longer.more_ns)
+		put_process_longer(out, a, width);
 	if (rc || !longer.more_ns)
 		return rc;
 	if (longer.alone_ns)

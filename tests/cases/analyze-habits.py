@@ -247,6 +247,11 @@ def longer(log):
     assert line(130, calls=2050)
     # one more thread that does its part is another run
     assert not line(130, calls=1000, again=[text.replace("100 ", "102 ", 1) for text in log.lines[:1000]])
+    # as a whole, where what a thread did cannot be compared, and its calls do not explain it; not of a window
+    whole = line(200, 1800)
+    assert re.fullmatch(r"longer: \S.* took 363 ms, in the baseline 200 ms; of that its I/O calls and waits for a CPU "
+                        r"explain 0 ns: the rest .*", whole), whole
+    assert not line(200, 1100) and not line(200, 1800, more=("--from=0.1", ))
     assert "longer: " not in log.analyze()
 
 

@@ -3,6 +3,7 @@
 #include "longer.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,15 +36,22 @@ static int by_work(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
+/* How long the name of the program is in that of a THREAD. */
+static int program_of(const char *thread)
+{
+	const char *tid = strstr(thread, " tid ");
+
+	return (int)(tid ? (size_t)(tid - thread) : strlen(thread));
+}
+
 /* Its name is without the number, which differs from run to run. */
 static int add(struct baseline_times *times, const char *name, const struct thread_score *t,
 	       uint64_t asleep_ns, uint32_t index)
 {
-	const char *tid = strstr(name, " tid ");
 	struct thread_times *to = &times->list[times->n];
 
 	*to = (struct thread_times){
-		.name = tid ? strndup(name, (size_t)(tid - name)) : strdup(name),
+		.name = strndup(name, (size_t)program_of(name)),
 		.calls = t->calls,
 		.outside_ns = above(t->lifetime_ns, t->io_ns + asleep_ns),
 		.ready_ns = t->ready_ns,
@@ -187,4 +195,77 @@ int longer_than_alone(const struct analysis *a, struct longer *out, uint64_t *mo
 out:
 	baseline_times_free(&now);
 	return rc;
+}
+
+/* ---- as a whole ---- */
+
+/* What is longer by less, or of what less than this is not explained, is what runs differ by. */
+#define PROCESS_LONGER_PERCENT 25
+#define UNEXPLAINED_PERCENT 20
+
+/* The process with most of the I/O; ETA_NONE. */
+static uint32_t process_of_most(const struct analysis *a)
+{
+	uint64_t *io_ns = calloc((size_t)a->defs->n_processes + 1, sizeof(*io_ns));
+	uint32_t most = ETA_NONE;
+
+	for (uint32_t i = 0; io_ns && i < a->n_threads; i++) {
+		const struct eta_location *l = &a->defs->locations[a->threads[i].location];
+
+		if (!a->threads[i].scored || l->track || l->process >= a->defs->n_processes)
+			continue;
+		io_ns[l->process] += a->threads[i].io_ns;
+		if (most == ETA_NONE || io_ns[l->process] > io_ns[most])
+			most = l->process;
+	}
+	free(io_ns);
+	return most;
+}
+
+/* The longest lived thread of PROCESS. False: another process has its name, too. */
+static bool find_process(const struct analysis *a, uint32_t process, struct longer_process *out)
+{
+	const char *name = "";
+
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		const struct eta_location *l = &a->defs->locations[a->threads[i].location];
+
+		if (l->process != process || a->threads[i].lifetime_ns <= out->now_ns || l->track)
+			continue;
+		out->now_ns = a->threads[i].lifetime_ns;
+		name = l->name;
+	}
+	snprintf(out->name, sizeof(out->name), "%.*s", program_of(name), name);
+	for (uint32_t i = 0; i < a->n_threads; i++) {
+		const struct eta_location *l = &a->defs->locations[a->threads[i].location];
+
+		if (l->process != process && strncmp(l->name, out->name, strlen(out->name)) == 0 &&
+		    (size_t)program_of(l->name) == strlen(out->name))
+			return false;
+	}
+	return out->name[0];
+}
+
+bool process_longer_than_alone(const struct analysis *a, struct longer_process *out)
+{
+	uint32_t process = a->baseline_times.n ? process_of_most(a) : ETA_NONE;
+	int64_t unexplained;
+
+	*out = (struct longer_process){ 0 };
+	if (process == ETA_NONE || !find_process(a, process, out))
+		return false;
+	for (uint32_t i = 0; i < a->baseline_times.n; i++) {
+		const struct thread_times *t = &a->baseline_times.list[i];
+
+		if (strcmp(t->name, out->name) == 0 && t->lifetime_ns > out->alone_ns)
+			out->alone_ns = t->lifetime_ns;
+	}
+	for (uint32_t i = 0; i < a->n_processes; i++)
+		if (a->processes[i].process == process)
+			out->saved_ns = a->processes[i].saved_all_ns;
+	unexplained = (int64_t)above(out->now_ns, out->alone_ns) - out->saved_ns;
+	return out->alone_ns && unexplained > 0 &&
+	       share_reaches((double)above(out->now_ns, out->alone_ns), (double)out->alone_ns,
+			     PROCESS_LONGER_PERCENT) &&
+	       share_reaches((double)unexplained, (double)out->now_ns, UNEXPLAINED_PERCENT);
 }

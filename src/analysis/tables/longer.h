@@ -23,4 +23,17 @@ struct longer {
 /* MORE_NS: of each of A's threads; may be NULL. 0 or -ENOMEM. */
 int longer_than_alone(const struct analysis *a, struct longer *out, uint64_t *more_ns);
 
+/*
+ * The process with most of the I/O, whatever its threads did: it may have others that compute for
+ * it, or be made of threads that share the work in another way each time.
+ */
+struct longer_process {
+	char name[64];		   /* its program's */
+	uint64_t now_ns, alone_ns; /* its longest lived thread */
+	int64_t saved_ns;	   /* what its critical path lost */
+};
+
+/* False: no such process in both, or it took no longer by much than what it lost says. */
+bool process_longer_than_alone(const struct analysis *a, struct longer_process *out);
+
 #endif
