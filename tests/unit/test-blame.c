@@ -402,6 +402,32 @@ static void left_behind(void **state)
 	assert_in_range(taken_by_left("vfs:sys_fsync", true, 12000), 440, 450);
 }
 
+/* What a call of NAME lost that was the only one, and waited 480 of 500 for a request of 4711. */
+static int64_t taken_of_one(const char *name)
+{
+	struct eta_trace *t = memory_trace_new("one");
+	uint32_t a = memory_thread(t, 1, 1);
+	struct analysis *r;
+	int64_t ns;
+
+	memory_enter(t, a, 1000, name);
+	waits_for(t, a, 1010, 480, "block:device", 4711);
+	memory_leave(t, a, 1500, name);
+	r = analyse(t, &score_by_default);
+	ns = thread(r, a)->slowdown.interference_ns;
+	finish(t, r);
+	return ns;
+}
+
+/* What others have made dirty is written for nobody but them: that is in no reference. */
+static void written_out_for_others(void **state)
+{
+	(void)state;
+	assert_int_equal(taken_of_one("vfs:sys_sync"), 480);
+	assert_int_equal(taken_of_one("vfs:sys_syncfs"), 480);
+	assert_int_equal(taken_of_one("vfs:sys_fsync"), 0);
+}
+
 /* Requests of a task that is not in the trace: the kernel alone knows that anybody was there. */
 static void foreign_request(void **state)
 {
@@ -559,6 +585,7 @@ int main(void)
 		cmocka_unit_test(cycle),
 		cmocka_unit_test(left_behind),
 		cmocka_unit_test(requests_ahead),
+		cmocka_unit_test(written_out_for_others),
 		cmocka_unit_test(foreign_request),
 		cmocka_unit_test(drawn_request),
 		cmocka_unit_test(pieces),

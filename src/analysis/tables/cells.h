@@ -168,6 +168,15 @@ static inline bool cell_is_for_others(enum cell cell, uint32_t who)
 }
 
 /*
+ * The same of a call that writes out whatever anybody has made dirty, as sync() does: requests of
+ * WHO, whom the kernel named, are there only because of that one.
+ */
+static inline bool cell_is_left_by(enum cell cell, uint32_t who)
+{
+	return who && 1ull << cell & cells_of_group(GROUP_DEVICE);
+}
+
+/*
  * Is it a wait that some operations have and others of the same kind do not? If only those that
  * wait are recorded, it is not part of what an undisturbed operation takes, either.
  */

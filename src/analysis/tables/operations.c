@@ -43,7 +43,8 @@ static struct about account_others(struct walk *w, uint64_t begin, uint64_t ns, 
 	if (who == w->sink.tid)
 		who = 0;
 	if (w->sink.others &&
-	    (cell_is_for_others(cell, who) || (w->op.only_waits && cell_is_of_some(cell)))) {
+	    (cell_is_for_others(cell, who) || (w->op.only_waits && cell_is_of_some(cell)) ||
+	     (w->op.syncs_others && cell_is_left_by(cell, who)))) {
 		w->op.others_cell_ns[cell] += ns;
 		w->op.others_ns += ns;
 	}
@@ -130,6 +131,7 @@ static void operation_begin(struct walk *w, const struct eta_event *e)
 	w->op.changes = w->regions->info[e->region].changes;
 	w->op.only_waits = w->regions->light &&
 			   cell_table[w->regions->info[e->region].cell].level != ETA_LEVEL_USER;
+	w->op.syncs_others = w->regions->info[e->region].syncs == SYNCS_ALL;
 	w->op.stretches = stretches;
 	w->op.n_stretches = 0;
 	w->op.level_regions = level_regions;

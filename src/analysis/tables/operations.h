@@ -109,6 +109,7 @@ struct operation {
 	bool opens;			  /* makes the handle: its position is 0 */
 	bool everywhere;		  /* see struct region_info */
 	bool only_waits;		  /* such operations are recorded only if they wait */
+	bool syncs_others;		  /* writes out what anybody has made dirty */
 	uint64_t others_ns;		  /* waits for others (cell_is_for_others), if requested */
 	uint64_t cells;			  /* set of those with time */
 	uint64_t ns[N_CELLS];		  /* exclusive times; their sum is end - begin exactly */

@@ -19,6 +19,7 @@
 #define WHO (1u << 31) /* a device has DEV_BITS */
 
 #define DEV_BITS 24
+#define SYNCS_OTHERS (1ull << 27)
 #define CHANGES (1ull << 28)
 #define HELD (1ull << 29)
 #define DIRTIES (1ull << 30)

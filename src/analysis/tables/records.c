@@ -64,6 +64,8 @@ int operation_spill(struct spill_writer *w, const struct operation *op, uint32_t
 		fields |= CHANGES;
 	if (op->truncated)
 		fields |= TRUNCATED;
+	if (op->syncs_others)
+		fields |= SYNCS_OTHERS;
 	if (op->others_ns)
 		fields |= HELD;
 	spill_record(w, op->begin_ns, op->end_ns);
@@ -108,6 +110,7 @@ int operation_unspill(struct spill_reader *r, bool bytes, struct operation_recor
 	op->changes = fields & CHANGES;
 	op->dirties = fields & DIRTIES;
 	op->truncated = fields & TRUNCATED;
+	op->syncs_others = fields & SYNCS_OTHERS;
 	op->halves = (uint32_t)(fields >> 32);
 	op->bytes = 0;
 	if (bytes) {
@@ -183,7 +186,8 @@ void operation_unheld_cells(const struct operation_record *op, uint64_t cell_ns[
 	for (uint32_t i = 0; op->others_ns && i < op->n_stretches; i++) {
 		const struct stretch *s = &op->stretches[i];
 
-		if (cell_is_for_others((enum cell)s->cell, s->what))
+		if (cell_is_for_others((enum cell)s->cell, s->what) ||
+		    (op->syncs_others && cell_is_left_by((enum cell)s->cell, s->who)))
 			cell_ns[s->cell] -= s->ns;
 	}
 }

@@ -17,6 +17,7 @@ struct operation_record {
 	bool dirties; /* puts pages into the page cache */
 	bool changes; /* may give a journal something to write */
 	bool truncated;
+	bool syncs_others;  /* writes out what anybody has made dirty */
 	uint64_t others_ns; /* waits that are others' (cell_is_for_others), where known */
 	uint32_t halves;    /* of words that its stretches take in the spill */
 	uint32_t n_stretches, room;
