@@ -228,6 +228,27 @@ static void what_is_reaped_unseen_counts(void **state)
 	finish(t, r);
 }
 
+/* Who waits for another, and looks at something every few slices, still waits for that one. */
+static void who_looks_around_waits(void **state)
+{
+	struct eta_trace *t = memory_trace_new("looks around");
+	uint32_t m = memory_thread(t, 1, 1), worker = memory_thread(t, 1, 2);
+	struct analysis *r;
+
+	(void)state;
+	for (uint64_t at = 0; at <= 400000; at += 100)
+		write_of(t, m, at, at + 5, 0, "");
+	writes(t, worker, 1000, 990, 300); /* until 397000 */
+	r = analyse(t, &score_by_min);
+	assert_int_equal(process(r, 1)->saved_ns, 0); /* for all that is known it computes */
+	analysis_free(r);
+	assert_int_not_equal(eta_defs_property(t, "SCI::ASLEEP_1", "clock_nanosleep|350000|3900|1"),
+			     ETA_NONE);
+	r = analyse(t, &score_by_min);
+	assert_about(process(r, 1)->saved_ns, 990 * 300);
+	finish(t, r);
+}
+
 /* A call on the ring, of inode 7, which others use, too. */
 static void ring_call(struct eta_trace *t, uint32_t l, const char *name, uint64_t begin,
 		      uint64_t end)
@@ -277,6 +298,7 @@ int main(void)
 		cmocka_unit_test(the_cause_alone),
 		cmocka_unit_test(what_was_submitted_is_waited_for),
 		cmocka_unit_test(what_is_reaped_unseen_counts),
+		cmocka_unit_test(who_looks_around_waits),
 		cmocka_unit_test(who_serves_is_not_waited_for),
 	};
 

@@ -38,9 +38,9 @@ struct walker {
 		uint32_t child, next_sibling; /* the same */
 	} * families;			      /* per process */
 	uint32_t *by_pid;		      /* processes by machine, pid, begin */
-	uint32_t *mark;		      /* per location: the process, + 1, whose path went there */
-	struct submitted **submitted; /* per location; NULL: it has submitted nothing */
-	uint64_t *locked_ns;	      /* per location: asleep in futex(), outside of I/O calls */
+	uint32_t *mark;			 /* per location: the process, + 1, whose path went there */
+	struct submitted **submitted;	 /* per location; NULL: it has submitted nothing */
+	uint64_t *asleep_ns, *locked_ns; /* per location: outside of I/O calls; in futex() */
 };
 
 static const struct walk_counts *life_of(const struct walker *w, uint32_t location)
@@ -67,13 +67,34 @@ static bool forked(const struct walker *w, uint32_t location, uint32_t child)
 	return tid ? tid == w->e->defs->locations[location].tid : is_first_thread(w, location);
 }
 
+#define IDLE_PERCENT 10	  /* of the slices in which it has operations, in these */
+#define ASLEEP_PERCENT 50 /* of its lifetime */
+
+/* Does LOCATION sleep, and do next to nothing in between, as one that waits for another thread and
+ * looks at a counter from time to time? */
+static bool is_hardly_busy(const struct walker *w, uint32_t location)
+{
+	const struct walk_counts *lifetime = life_of(w, location);
+	const uint64_t *busy = w->e->locations[location].busy;
+	uint64_t slices = 0;
+
+	if (!share_reaches((double)w->asleep_ns[location],
+			   (double)(lifetime->last_ns - lifetime->first_ns), ASLEEP_PERCENT))
+		return false;
+	for (int i = 0; i < N_SLICES / 64; i++)
+		slices += (uint64_t)__builtin_popcountll(busy[i]);
+	return !share_reaches((double)w->scores[location]->io_ns,
+			      (double)(slices << w->e->slice_shift), IDLE_PERCENT);
+}
+
 /* Was LOCATION idle just before NS? What it does right after is in the slice of NS itself. */
 static bool is_idle_before(const struct walker *w, uint32_t location, uint64_t ns)
 {
 	const uint64_t *busy = w->e->locations[location].busy;
 	unsigned slice = engine_slice(w->e, ns);
 
-	return !busy || slice == 0 || !(busy[(slice - 1) / 64] >> (slice - 1) % 64 & 1);
+	return !busy || slice == 0 || !(busy[(slice - 1) / 64] >> (slice - 1) % 64 & 1) ||
+	       is_hardly_busy(w, location);
 }
 
 static int64_t taken_by_others(const struct walker *w, uint32_t location)
@@ -403,12 +424,15 @@ static bool is_ring_thread(const struct engine *e, uint32_t location)
 	return strncmp(e->defs->locations[location].name, "iou-", 4) == 0;
 }
 
-static void add_locked(struct walker *w)
+static void add_asleep(struct walker *w)
 {
 	for (uint32_t i = 0; i < w->a->n_asleep; i++) {
 		const struct between *b = &w->a->asleep[i];
 
-		if (b->location != ETA_NONE && strcmp(b->function, "futex") == 0)
+		if (b->location == ETA_NONE)
+			continue;
+		w->asleep_ns[b->location] += b->ns;
+		if (strcmp(b->function, "futex") == 0)
 			w->locked_ns[b->location] += b->ns;
 	}
 }
@@ -424,9 +448,10 @@ static int walker_new(struct walker *w, const struct engine *e, const struct ana
 	w->families = calloc(processes, sizeof(*w->families));
 	w->by_pid = calloc(processes, sizeof(*w->by_pid));
 	w->submitted = calloc(n, sizeof(*w->submitted));
+	w->asleep_ns = calloc(n, sizeof(*w->asleep_ns));
 	w->locked_ns = calloc(n, sizeof(*w->locked_ns));
 	if (!w->scores || !w->walked || !w->mark || !w->families || !w->by_pid || !w->submitted ||
-	    !w->locked_ns)
+	    !w->asleep_ns || !w->locked_ns)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < a->n_threads; i++) {
 		uint32_t l = a->threads[i].location;
@@ -444,7 +469,7 @@ static int walker_new(struct walker *w, const struct engine *e, const struct ana
 	}
 	qsort_r(w->walked, w->n_walked, sizeof(*w->walked), by_process_and_end, (void *)e);
 	find_families(w);
-	add_locked(w);
+	add_asleep(w);
 	return 0;
 }
 
@@ -474,6 +499,7 @@ int engine_critical(const struct engine *e, struct analysis *a)
 	free(w.scores);
 	free(w.walked);
 	free(w.mark);
+	free(w.asleep_ns);
 	free(w.locked_ns);
 	free(w.families);
 	free(w.by_pid);
