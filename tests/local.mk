@@ -264,9 +264,10 @@ kernel_tests += \
 endif
 
 # They boot machines and work in them for a minute or more: make check TESTS=tests/cases/kernel-vm-guest.py
-slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-9p.py tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-qcow2.py \
-	tests/cases/kernel-vm-score.py tests/cases/overhead-guests.py tests/cases/kernel-vm-grows.py \
-	tests/cases/kernel-vm-steal.py tests/cases/kernel-vm-sync.py
+slow_tests = tests/cases/kernel-nfs.py tests/cases/kernel-9p.py tests/cases/kernel-suspend.py \
+	tests/cases/kernel-vm-guest.py tests/cases/kernel-vm-qcow2.py tests/cases/kernel-vm-score.py \
+	tests/cases/overhead-guests.py tests/cases/kernel-vm-grows.py tests/cases/kernel-vm-steal.py \
+	tests/cases/kernel-vm-sync.py
 
 TESTS += $(check_PROGRAMS) $(script_tests) $(kernel_tests) $(probe_tests) $(long_tests)
 EXTRA_DIST += $(script_tests) $(kernel_tests) $(probe_tests) $(long_tests) $(slow_tests) tests/package/try.sh
@@ -482,7 +483,7 @@ EXTRA_DIST += \
 	tests/fuzz/run.sh \
 	tests/fuzz/sources.sh \
 	tests/guest/init \
-	tests/guest/nfs-init tests/guest/9p-init \
+	tests/guest/nfs-init tests/guest/9p-init tests/guest/suspend-init \
 	tests/guest/vm-init \
 	tests/guest/overhead-init tests/guest/phases-init tests/guest/vm-score-init \
 	tests/guest/kernel.sh \
