@@ -150,6 +150,7 @@ script_tests += \
 	tests/cases/posixio-spool.py \
 	tests/cases/posixio-strace.py \
 	tests/cases/posixio-stream-lock.py \
+	tests/cases/posixio-descriptors.py \
 	tests/cases/posixio-taken-over.py \
 	tests/cases/record-answer.sh \
 	tests/cases/record-clocks.py \

@@ -182,16 +182,17 @@ static struct file *file_describe(int fd, int dir, const char *path, int flags, 
 {
 	struct stat st = { .st_mode = 0 };
 	enum eta_file_kind kind = ETA_FILE_UNKNOWN;
+	bool known = ask(fd, &st);
 	char *text = self->scratch;
 	struct file *file;
 
 	/* in a confined program the path may be all that is known of a file */
-	if (ask(fd, &st))
+	if (known)
 		kind = kind_of(&st);
 	else if (own_call_may(OWN_STAT) || !path)
 		return NULL;
-	if (kind != ETA_FILE_UNKNOWN && !is_wanted(kind) &&
-	    !(folders && kind == ETA_FILE_DIRECTORY))
+	/* known, and of no kind: an event counter, a timer, a queue of signals or of inotify */
+	if (known && !is_wanted(kind) && !(folders && kind == ETA_FILE_DIRECTORY))
 		return kind == ETA_FILE_DIRECTORY ? FOLDER_LEFT_OUT : NULL;
 	file = file_new();
 	if (!file) {
